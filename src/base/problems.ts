@@ -82,6 +82,28 @@ export function oncePerPlace(findings: Findings): Findings {
   };
 }
 
+/**
+ * Returns a function that notes the place of a key, and returns true for a new key. A key that another place has is a
+ * problem of the place, or of a field there.
+ *
+ * @param message Returns the message from the other place.
+ */
+export function createClaims(
+  findings: Findings,
+  message: (other: string) => string,
+): (key: string, path: Path, field?: string) => boolean {
+  const pathByKey = new Map<string, Path>();
+  return (key, path, field) => {
+    const first = pathByKey.get(key);
+    if (first === undefined) pathByKey.set(key, path);
+    else {
+      const place = field === undefined ? path : [...path, field];
+      findings.problem(place, message(findings.placeOf(first)));
+    }
+    return first === undefined;
+  };
+}
+
 /** Formats a path for people: `connections[0].models[1].upstream`. */
 export function formatPath(path: Path): string {
   return path.map((segment, index) => {

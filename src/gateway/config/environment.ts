@@ -27,18 +27,28 @@ export interface ResolveTools {
   readonly findings: Findings;
 }
 
+/** A file that the configuration names. */
+interface NamedFile extends ResolveTools {
+  /** The location of the path in the configuration. */
+  readonly place: Path;
+  /** The file's form, and its name with the form: `PEM file that holds certificates`. Default: any file. */
+  readonly form?: readonly [RegExp, string];
+}
+
 /**
  * Reads a file that the configuration names.
  *
- * @param options.place The location of the path in the configuration.
  * @returns The text, or `undefined` after reporting the reason.
  */
 export async function readNamedFile(
   path: string,
-  { readFile, findings, place }: ResolveTools & { readonly place: Path },
+  { readFile, findings, place, form: [form, name] = [/^/, ""] }: NamedFile,
 ): Promise<string | undefined> {
   try {
-    return await readFile(path);
+    const text = await readFile(path);
+    if (form.test(text)) return text;
+    findings.problem(place, `must name a ${name}.`);
+    return undefined;
   } catch (error) {
     findings.problem(
       place,

@@ -51,6 +51,19 @@ export class QuotaFailure extends Error {
   }
 }
 
+/**
+ * Returns the failure to read a quota.
+ *
+ * @param why The end of a sentence, and the advice.
+ */
+export function unreadable(
+  kind: FailureKind,
+  why: string,
+  options?: QuotaFailureOptions,
+): QuotaFailure {
+  return new QuotaFailure(kind, `Cannot read the quota: ${why}`, options);
+}
+
 /** Returns the reason for a kind of failure. */
 export function reasonOf(kind: FailureKind): QuotaFailureReason {
   return REASON_BY_KIND[kind];

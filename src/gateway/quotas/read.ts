@@ -3,7 +3,12 @@ import { retryAfterMs } from "@gateway/base/retry_after";
 import type { Clock } from "@gateway/base/time/timers";
 import { CODECS, type FailureKind } from "@gateway/codecs";
 import { discard, readText } from "@gateway/base/streams/byte_reader";
-import { QuotaFailure, type QuotaFailureReason, reasonOf } from "./failure.ts";
+import {
+  QuotaFailure,
+  type QuotaFailureReason,
+  reasonOf,
+  unreadable,
+} from "./failure.ts";
 import type { QuotaPoll, QuotaRequest, QuotaSource } from "./readers/reader.ts";
 import type { Reading } from "./reading.ts";
 
@@ -117,20 +122,12 @@ function fixedHeaders(
 
 function unread(cause: unknown, signal: AbortSignal): QuotaFailure {
   return signal.aborted
-    ? new QuotaFailure(
-      "silent",
-      "Cannot read the quota: the provider did not respond in time.",
-      {
-        cause,
-      },
-    )
-    : new QuotaFailure(
-      "unreachable",
-      "Cannot read the quota: the provider could not be reached.",
-      {
-        cause,
-      },
-    );
+    ? unreadable("silent", "the provider did not respond in time.", {
+      cause,
+    })
+    : unreadable("unreachable", "the provider could not be reached.", {
+      cause,
+    });
 }
 
 async function readJson(
@@ -147,10 +144,7 @@ async function readJson(
 }
 
 function brokenQuota(problem: string): QuotaFailure {
-  return new QuotaFailure(
-    "broken",
-    `Cannot read the quota: the provider's response ${problem}.`,
-  );
+  return unreadable("broken", `the provider's response ${problem}.`);
 }
 
 async function readBody(
@@ -167,11 +161,9 @@ async function readBody(
 /** Converts any error to a failure, so that an unexpected error of one reader does not hide other connections. */
 function toFailure(error: unknown): QuotaFailure {
   if (error instanceof QuotaFailure) return error;
-  return new QuotaFailure(
-    "server",
-    "Cannot read the quota: the gateway could not process the response.",
-    { cause: error },
-  );
+  return unreadable("server", "the gateway could not process the response.", {
+    cause: error,
+  });
 }
 
 /** Returns the failure for an error status. */
@@ -182,9 +174,9 @@ function statusFailure(
   const kind = kindOf(answer, poll);
   const reason = reasonOf(kind);
   const message = MESSAGE_BY_REASON[reason] ??
-    `Cannot read the quota: the provider responded with HTTP ${answer.status}.`;
+    `the provider responded with HTTP ${answer.status}.`;
   const mayWait = reason === "rate_limited" || reason === "unavailable";
-  return new QuotaFailure(kind, message, {
+  return unreadable(kind, message, {
     retryAfterMs: mayWait
       ? retryAfterMs(answer.headers, clock.now())
       : undefined,
@@ -193,14 +185,12 @@ function statusFailure(
 
 const MESSAGE_BY_REASON: Readonly<Partial<Record<QuotaFailureReason, string>>> =
   {
-    no_plan:
-      "Cannot read the quota: the connection's key has no active plan or no credit.",
+    no_plan: "the connection's key has no active plan or no credit.",
     unauthorized:
-      "Cannot read the quota: the provider rejects the connection's key. Check the key, its rights and its expiry.",
-    rate_limited:
-      "Cannot read the quota: the provider limits the rate of quota reads.",
+      "the provider rejects the connection's key. Check the key, its rights and its expiry.",
+    rate_limited: "the provider limits the rate of quota reads.",
     invalid_response:
-      "Cannot read the quota: the provider redirects the request, which is not followed. Check the address.",
+      "the provider redirects the request, which is not followed. Check the address.",
   };
 
 function kindOf(answer: Response, { noPlanStatus }: QuotaPoll): FailureKind {

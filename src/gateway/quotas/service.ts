@@ -2,7 +2,7 @@ import type { Caller, Config, Connection } from "../config/config.ts";
 import { GatewayError } from "@gateway/base/error";
 import { untilAbort } from "@gateway/base/time/deadlines";
 import type { Clock } from "@gateway/base/time/timers";
-import { QuotaFailure } from "./failure.ts";
+import { QuotaFailure, unreadable } from "./failure.ts";
 import type { Harvest } from "./harvest.ts";
 import { quotaList, readEntry, unreadEntry } from "./list.ts";
 import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
@@ -161,9 +161,9 @@ function budgetOver(): GatewayError {
 }
 
 function nothingRelayed(): QuotaFailure {
-  return new QuotaFailure(
+  return unreadable(
     "server",
-    "Cannot read the quota: this service reports it with its responses, and none has been relayed yet.",
+    "this service reports it with its responses, and none has been relayed yet.",
     { reason: "not_known_yet" },
   );
 }

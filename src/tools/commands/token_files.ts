@@ -3,11 +3,6 @@ import { isMapping, listAt, textAt } from "@gateway/base/problems";
 import { stringifyYaml } from "@gateway/base/yaml";
 import { CommandFailed } from "../arguments.ts";
 
-/** The reason why the files of tokens were not written, in whole sentences. */
-export class TokenFileFault extends CommandFailed {
-  override readonly name = "TokenFileFault";
-}
-
 /** An entry of `tokens` in a file of the configuration. */
 export interface StaffEntry {
   readonly name: string;
@@ -25,18 +20,18 @@ interface StaffFile {
 /**
  * Reads the file that people are added to.
  *
- * @throws {TokenFileFault} When it is not a file of tokens, or cannot be read.
+ * @throws {CommandFailed} When it is not a file of tokens, or cannot be read.
  */
 export async function readStaffFile(path: string): Promise<StaffFile> {
   const text = await Deno.readTextFile(path).catch((error) => {
     if (error instanceof Deno.errors.NotFound) return undefined;
-    throw new TokenFileFault(`Cannot read ${path}: it cannot be opened.`);
+    throw new CommandFailed(`Cannot read ${path}: it cannot be opened.`);
   });
   const entries = text === undefined || text.trim() === ""
     ? []
     : entriesIn(text);
   if (entries === undefined) {
-    throw new TokenFileFault(
+    throw new CommandFailed(
       `Cannot read ${path}: it is not a file with \`tokens\`. Name a new file, or one that this command wrote.`,
     );
   }
@@ -85,7 +80,7 @@ export function secretsText(
  * Writes new tokens to a new file that only its owner can read, and adds their entries to the file of people. The file
  * of people is replaced in one step, and keeps its owner and mode. If that fails, the file of tokens is removed.
  *
- * @throws {TokenFileFault} When nothing was written.
+ * @throws {CommandFailed} When nothing was written.
  */
 export async function writeTokenFiles(
   staff: StaffFile,
@@ -118,7 +113,7 @@ function withEntries(
   if (JSON.stringify(entriesIn(longer)) === JSON.stringify(expected)) {
     return longer;
   }
-  throw new TokenFileFault(
+  throw new CommandFailed(
     `Cannot add to ${path}: its \`tokens\` are not a list of blocks at the end of the file, indented by two spaces. Move them there, or name a new file.`,
   );
 }
@@ -132,7 +127,7 @@ async function writeNew(path: string, text: string): Promise<void> {
     // A full disk leaves a part of the text behind.
     const isOther = error instanceof Deno.errors.AlreadyExists;
     if (!isOther) await Deno.remove(path).catch(() => {});
-    throw new TokenFileFault(`Cannot write ${path}: ${writeFault(error)}`);
+    throw new CommandFailed(`Cannot write ${path}: ${writeFault(error)}`);
   });
 }
 
@@ -151,7 +146,7 @@ async function replace(path: string, text: string): Promise<void> {
     await Deno.rename(draft, target);
   } catch (error) {
     await Deno.remove(draft);
-    throw new TokenFileFault(`Cannot replace ${path}: ${writeFault(error)}`);
+    throw new CommandFailed(`Cannot replace ${path}: ${writeFault(error)}`);
   }
 }
 

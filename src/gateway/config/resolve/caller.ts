@@ -1,5 +1,6 @@
 import type { Access, Caller, Connection, ConnectionModel } from "../config.ts";
 import {
+  createClaims,
   type Findings,
   type Located,
   type Path,
@@ -45,16 +46,18 @@ export function resolveCallers(
   tokens: readonly TokenEntry[],
   options: ResolveCallersOptions,
 ): ReadonlyMap<string, Caller> {
-  const pathByName = new Map<string, Path>();
-  const pathBySha256 = new Map<string, Path>();
+  const { access, findings } = options;
+  const claimed = (field: string) =>
+    createClaims(
+      findings,
+      (other) => `is also the ${field} of ${other}. Each token needs its own.`,
+    );
+  const [claimName, claimHash] = [claimed("name"), claimed("sha256")];
   const callers = new Map<string, Caller>();
   for (const { fields: token, path } of tokens) {
     if (token === undefined) continue;
-    const { access, findings } = options;
-    claim(pathByName, { key: token.name, field: "name", path, findings });
-    for (const key of token.sha256) {
-      claim(pathBySha256, { key, field: "sha256", path, findings });
-    }
+    claimName(token.name, path, "name");
+    for (const sha256 of token.sha256) claimHash(sha256, path, "sha256");
     if (token.expires_at !== undefined && token.expires_at <= options.nowMs) {
       findings.warn(
         [...path, "expires_at"],
@@ -75,27 +78,6 @@ export function resolveCallers(
 /** Returns a quarter of all requests, so that one caller cannot fill the gateway. */
 function defaultConcurrency(maxConcurrentRequests: number): number {
   return Math.max(1, Math.floor(maxConcurrentRequests / 4));
-}
-
-/** Reports a name or hash that another token has. */
-function claim(
-  pathByKey: Map<string, Path>,
-  { key, field, path, findings }: Located & {
-    readonly key: string;
-    readonly field: string;
-  },
-): void {
-  const first = pathByKey.get(key);
-  if (first === undefined) {
-    pathByKey.set(key, path);
-    return;
-  }
-  findings.problem(
-    [...path, field],
-    `is also the ${field} of ${
-      findings.placeOf(first)
-    }. Each token needs its own.`,
-  );
 }
 
 /** Resolves what tokens and rules may use. */
@@ -136,8 +118,11 @@ export function createAccessResolver(
   const pathOf = new Map<UsageLimit, Path>();
   const defaultLimits = resolve(defaults.limits, ["defaults", "limits"]);
   const groupByName = new Map<string, { group: Group; path: Path }>();
+  const claimName = createClaims(
+    findings,
+    (other) => `is also in ${other}. Keep one of them.`,
+  );
   for (const { name, path, fields } of groups) {
-    const first = groupByName.get(name);
     const group = {
       name,
       limits: resolve(fields.limits, [...path, "limits"]),
@@ -146,11 +131,7 @@ export function createAccessResolver(
       maxConcurrent: fields.max_concurrent,
       weight: fields.weight,
     };
-    if (first === undefined) groupByName.set(name, { group, path });
-    else {
-      const other = findings.placeOf(first.path);
-      findings.problem(path, `is also in ${other}. Keep one of them.`);
-    }
+    if (claimName(name, path)) groupByName.set(name, { group, path });
   }
 
   function groupNamed(name: string, path: Path): readonly Group[] {

@@ -5,7 +5,7 @@ import type {
 } from "../config.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
 import { isIdentityCaller } from "../identity.ts";
-import type { Findings, Path } from "@gateway/base/problems";
+import { createClaims, type Findings, type Path } from "@gateway/base/problems";
 import type { IdentityFields } from "../schema/identity.ts";
 import { parseKeySet } from "../schema/key_set.ts";
 import type { TokenEntry } from "../schema/config_file.ts";
@@ -25,21 +25,16 @@ export async function resolveIdentity(
   all: readonly (IdentityFields | undefined)[],
   options: ResolveIdentityOptions,
 ): Promise<readonly IdentityProvider[]> {
-  const pathByIssuer = new Map<string, Path>();
+  const claimIssuer = createClaims(
+    options.findings,
+    (other) =>
+      `is also the issuer of ${other}. Write one entry, with a list of audiences.`,
+  );
   const providers: IdentityProvider[] = [];
   for (const [index, fields] of all.entries()) {
     if (fields === undefined) continue;
     const path = ["identity", index];
-    const first = pathByIssuer.get(fields.issuer);
-    if (first !== undefined) {
-      options.findings.problem(
-        [...path, "issuer"],
-        `is also the issuer of ${
-          options.findings.placeOf(first)
-        }. Write one entry, with a list of audiences.`,
-      );
-    }
-    pathByIssuer.set(fields.issuer, path);
+    claimIssuer(fields.issuer, path, "issuer");
     reportSignIn(fields, path, { providers, findings: options.findings });
     const provider = await resolveProvider(fields, path, options);
     if (provider !== undefined) providers.push(provider);

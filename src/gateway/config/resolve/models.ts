@@ -1,6 +1,7 @@
 import type { Connection, Deployment } from "../config.ts";
 import type { DirectoryEntry } from "../directory.ts";
 import {
+  createClaims,
   type Findings,
   type Located,
   type Path,
@@ -67,19 +68,14 @@ export function reportDuplicateModels(
   fields: ConnectionFields,
   { path, findings }: Located,
 ): void {
-  const indexById = new Map<string, number>();
-  fields.models.forEach(({ id }, index) => {
-    const first = indexById.get(id);
-    if (first === undefined) {
-      indexById.set(id, index);
-      return;
-    }
-    const other = findings.placeOf([...path, "models", first]);
-    findings.problem(
-      [...path, "models", index],
+  const claimId = createClaims(
+    findings,
+    (other) =>
       `has the id of ${other}. Each model of a connection needs its own.`,
-    );
-  });
+  );
+  for (const [index, { id }] of fields.models.entries()) {
+    claimId(id, [...path, "models", index]);
+  }
 }
 
 /** Reports fallbacks to models that no connection serves, and fallbacks that form a cycle. */

@@ -205,7 +205,11 @@ async function resolveShared(
     host,
     port: url.port === "" ? DEFAULT_PORT : Number(url.port),
     tls,
-    ca: await resolveCa(fields.ca, options),
+    ca: fields.ca && await readNamedFile(fields.ca, {
+      ...options,
+      place: ["shared", "ca"],
+      form: [/CERTIFICATE-----/, "PEM file that holds certificates"],
+    }),
     username: url.username === "" ? undefined : decode(url.username),
     password,
     database: Number(url.pathname.slice(1)),
@@ -232,23 +236,11 @@ async function resolvePassword(
     );
   }
   if (file === undefined) return password ?? written;
-  const place = ["shared", "password_file"];
-  const text = await readNamedFile(file, { readFile, findings, place });
-  if (text === undefined || text.trim() !== "") return text?.trim();
-  findings.problem(place, "must name a file that holds the password.");
-  return undefined;
-}
-
-async function resolveCa(
-  path: string | undefined,
-  { readFile, findings }: ResolveTools,
-): Promise<string | undefined> {
-  if (path === undefined) return undefined;
-  const place = ["shared", "ca"];
-  const text = await readNamedFile(path, { readFile, findings, place });
-  if (text === undefined || text.includes("CERTIFICATE-----")) return text;
-  findings.problem(place, "must name a PEM file that holds certificates.");
-  return undefined;
+  const text = await readNamedFile(file, {
+    ...{ readFile, findings, place: ["shared", "password_file"] },
+    form: [/\S/, "file that holds the password"],
+  });
+  return text?.trim();
 }
 
 /** Decodes a part of a URL. Returns the part itself when its encoding is invalid. */

@@ -71,8 +71,13 @@ async function resolveTls(
   options: ResolveTools,
 ): Promise<ServerConfig["tls"]> {
   if (tls === undefined) return undefined;
-  const cert = await readPem(tls.cert, { ...options, field: "cert" });
-  const key = await readPem(tls.key, { ...options, field: "key" });
+  const read = (field: "cert" | "key") =>
+    readNamedFile(tls[field], {
+      ...options,
+      place: ["server", "tls", field],
+      form: PEM_FORMS[field],
+    });
+  const [cert, key] = [await read("cert"), await read("key")];
   if (cert === undefined || key === undefined) return undefined;
   if (isMismatched({ cert, key })) {
     options.findings.problem(
@@ -83,20 +88,10 @@ async function resolveTls(
   return { cert, key };
 }
 
-async function readPem(
-  path: string,
-  { readFile, findings, field }: ResolveTools & {
-    readonly field: "cert" | "key";
-  },
-): Promise<string | undefined> {
-  const place = ["server", "tls", field];
-  const text = await readNamedFile(path, { readFile, findings, place });
-  const label = field === "cert" ? "CERTIFICATE" : "PRIVATE KEY";
-  if (text === undefined || text.includes(`${label}-----`)) return text;
-  const noun = field === "cert" ? "certificate" : "private key";
-  findings.problem(place, `must name a PEM file that holds a ${noun}.`);
-  return undefined;
-}
+const PEM_FORMS = {
+  cert: [/CERTIFICATE-----/, "PEM file that holds a certificate"],
+  key: [/PRIVATE KEY-----/, "PEM file that holds a private key"],
+} as const;
 
 const LOOPBACK_REGEXP =
   /^(localhost|.+\.localhost|127(\.\d+){3}|::1|\[::1\])$/i;

@@ -2,6 +2,7 @@ import { CALENDAR_WINDOWS } from "@gateway/base/time/calendar";
 import { NANOS_PER_DOLLAR } from "@gateway/base/nano_dollars";
 import type { Connection } from "../config.ts";
 import {
+  createClaims,
   type Located,
   type Path,
   quote,
@@ -26,27 +27,15 @@ export function resolveUsageLimits(
   all: readonly UsageLimitFields[],
   options: UsageLimitsOptions,
 ): readonly UsageLimit[] {
-  const limits: UsageLimit[] = [];
-  const pathByTarget = new Map<string, Path>();
-  for (const [index, fields] of all.entries()) {
+  const claimTarget = createClaims(
+    options.findings,
+    (other) => `limits the same as ${other}. Keep the lower of the two.`,
+  );
+  return all.flatMap((fields, index) => {
     const path = [...options.path, index];
     const limit = resolveOne(fields, { ...options, path });
-    if (limit === undefined) continue;
-    const target = targetOf(limit);
-    const first = pathByTarget.get(target);
-    if (first === undefined) {
-      pathByTarget.set(target, path);
-      limits.push(limit);
-    } else {
-      options.findings.problem(
-        path,
-        `limits the same as ${
-          options.findings.placeOf(first)
-        }. Keep the lower of the two.`,
-      );
-    }
-  }
-  return limits;
+    return limit && claimTarget(targetOf(limit), path) ? [limit] : [];
+  });
 }
 
 /** Returns a text that is equal for limits that differ only in their amount. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { HeaderFields } from "@gateway/base/header_fields";
 import { type KnownAmounts, tidy } from "../amounts.ts";
-import { QuotaFailure } from "../failure.ts";
+import { unreadable } from "../failure.ts";
 import {
   instantOfText,
   type Period,
@@ -220,9 +220,9 @@ function request(source: QuotaSource): QuotaRequest {
  */
 function windowsOf(body: Payload): QuotaWindow[] {
   if (Object.keys(body).length === 0) {
-    throw new QuotaFailure(
+    throw unreadable(
       "broken",
-      "Cannot read the quota: the provider's response has none of the known windows.",
+      "the provider's response has none of the known windows.",
     );
   }
   const listed = (body.limits ?? []).map(listedWindow);

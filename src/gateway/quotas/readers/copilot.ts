@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { amounts, complement, type KnownAmounts } from "../amounts.ts";
-import { QuotaFailure } from "../failure.ts";
+import { unreadable } from "../failure.ts";
 import { instantOfText, period } from "../period.ts";
 import { QUOTA_TYPES, quotaWindow } from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
@@ -52,9 +52,9 @@ type Snapshot = NonNullable<z.output<typeof snapshot>>;
 function request(source: QuotaSource): QuotaRequest {
   const { quota } = source;
   if (quota.key === undefined && quota.url === undefined) {
-    throw new QuotaFailure(
+    throw unreadable(
       "misconfigured",
-      "Cannot read the quota: Copilot needs a GitHub OAuth token. Set quota.key.",
+      "Copilot needs a GitHub OAuth token. Set quota.key.",
     );
   }
   return {
@@ -84,9 +84,9 @@ function windowsOf(body: Payload): QuotaWindow[] {
       freeWindow("completions", body),
     ];
   }
-  throw new QuotaFailure(
+  throw unreadable(
     "quota",
-    "Cannot read the quota: the GitHub account of quota.key has no Copilot quota.",
+    "the GitHub account of quota.key has no Copilot quota.",
   );
 }
 

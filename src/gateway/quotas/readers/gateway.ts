@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { QuotaFailure } from "../failure.ts";
+import { unreadable } from "../failure.ts";
 import { instantOfText } from "../period.ts";
 import { scopedType } from "../window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
@@ -58,10 +58,7 @@ const payload = z.object({ object: z.literal("list"), data: z.array(entry) });
 function windowsOf(entries: readonly Entry[]): QuotaWindow[] {
   const good = entries.filter(({ status }) => status === "ok");
   if (good.length === 0) {
-    throw new QuotaFailure(
-      "server",
-      "Cannot read the quota: the gateway of this connection reports none.",
-    );
+    throw unreadable("server", "the gateway of this connection reports none.");
   }
   return good.flatMap(({ name, limits }) =>
     limits.map((one) => ({

@@ -6,7 +6,7 @@ import type {
   JsonWindow,
 } from "../../config/schema/quota.ts";
 import { complement, type KnownAmounts, tidy } from "../amounts.ts";
-import { QuotaFailure } from "../failure.ts";
+import { unreadable } from "../failure.ts";
 import {
   instantAfter,
   instantOfMs,
@@ -37,9 +37,9 @@ export const json: QuotaReader = {
         windowsOf(one, body, nowMs)
       );
       if (windows.length > 0) return windows;
-      throw new QuotaFailure(
+      throw unreadable(
         "broken",
-        "Cannot read the quota: the provider's response has none of the windows of quota.windows.",
+        "the provider's response has none of the windows of quota.windows.",
       );
     },
   },
@@ -47,18 +47,18 @@ export const json: QuotaReader = {
 
 function settingsOf({ quota }: QuotaSource): JsonQuota {
   if (quota.json !== undefined) return quota.json;
-  throw new QuotaFailure(
+  throw unreadable(
     "misconfigured",
-    "Cannot read the quota: the kind json needs windows. Set quota.windows.",
+    "the kind json needs windows. Set quota.windows.",
   );
 }
 
 function request(source: QuotaSource): QuotaRequest {
   const { url } = source.quota;
   if (url === undefined) {
-    throw new QuotaFailure(
+    throw unreadable(
       "misconfigured",
-      "Cannot read the quota: the kind json needs an address. Set quota.url.",
+      "the kind json needs an address. Set quota.url.",
     );
   }
   const headers = new Headers({ accept: "application/json" });
@@ -127,11 +127,9 @@ export function rowWindows(
 function requireObject(body: unknown, pointer: string): void {
   const value = valueAt(body, pointer) ?? {};
   if (isJsonObject(value)) return;
-  throw new QuotaFailure(
+  throw unreadable(
     "broken",
-    `Cannot read the quota: the provider's response has no object at ${
-      pointer || "its top"
-    }.`,
+    `the provider's response has no object at ${pointer || "its top"}.`,
   );
 }
 
@@ -217,9 +215,9 @@ function numberAt(item: unknown, pointer: string): number | null {
       : value,
   );
   if (result.success) return result.data ?? null;
-  throw new QuotaFailure(
+  throw unreadable(
     "broken",
-    `Cannot read the quota: the provider's response has no number at ${pointer}.`,
+    `the provider's response has no number at ${pointer}.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { complement, type KnownAmounts } from "../amounts.ts";
-import { QuotaFailure } from "../failure.ts";
+import { unreadable } from "../failure.ts";
 import {
   instantAfter,
   instantOfMs,
@@ -75,18 +75,18 @@ function rejectErrors({ base_resp }: z.output<typeof envelope>): void {
     case 0:
       return;
     case 1002:
-      throw new QuotaFailure(
+      throw unreadable(
         "rate_limited",
-        "Cannot read the quota: the provider limits the rate of quota reads.",
+        "the provider limits the rate of quota reads.",
       );
     case 1004:
     case 2049:
       throw keyRejected(" Check the key and its region.");
     case 1008:
     case 2062:
-      throw new QuotaFailure(
+      throw unreadable(
         "quota",
-        "Cannot read the quota: the connection's key has no active token plan.",
+        "the connection's key has no active token plan.",
       );
     default:
       throw errorBody();

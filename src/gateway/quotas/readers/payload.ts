@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ENDPOINTS } from "@gateway/base/protocol";
-import { QuotaFailure } from "../failure.ts";
+import { QuotaFailure, unreadable } from "../failure.ts";
 import type { QuotaRequest, QuotaSource } from "./reader.ts";
 
 const NUMBER_REGEXP = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
@@ -39,9 +39,9 @@ export function checkPayload<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
-  throw new QuotaFailure(
+  throw unreadable(
     "broken",
-    `Cannot read the quota: the provider's response has an unknown form at ${
+    `the provider's response has an unknown form at ${
       placeOf(result.error.issues[0]?.path ?? [])
     }.`,
   );
@@ -57,17 +57,14 @@ function placeOf(path: readonly PropertyKey[]): string {
 
 /** Returns the failure of an error body without a known reason. */
 export function errorBody(): QuotaFailure {
-  return new QuotaFailure(
-    "server",
-    "Cannot read the quota: the provider responded with an error.",
-  );
+  return unreadable("server", "the provider responded with an error.");
 }
 
 /** Returns the failure of a body that rejects the key. */
 export function keyRejected(advice = ""): QuotaFailure {
-  return new QuotaFailure(
+  return unreadable(
     "authentication",
-    `Cannot read the quota: the provider rejects the connection's key.${advice}`,
+    `the provider rejects the connection's key.${advice}`,
   );
 }
 
@@ -78,10 +75,7 @@ export function keyRejected(advice = ""): QuotaFailure {
  */
 export function requireWindows<Window>(windows: Window[]): Window[] {
   if (windows.length > 0) return windows;
-  throw new QuotaFailure(
-    "server",
-    "Cannot read the quota: the provider reports no windows for this key.",
-  );
+  throw unreadable("server", "the provider reports no windows for this key.");
 }
 
 /**
@@ -95,9 +89,9 @@ export function baseUrl({ connection }: QuotaSource): string {
     const base = connection.endpoints[endpoint];
     if (base !== undefined) return base;
   }
-  throw new QuotaFailure(
+  throw unreadable(
     "misconfigured",
-    "Cannot read the quota: the connection has no endpoint for it. Set quota.url.",
+    "the connection has no endpoint for it. Set quota.url.",
   );
 }
 
@@ -146,9 +140,9 @@ export function credential({ connection, quota }: QuotaSource): string {
   if (quota.key !== undefined) return quota.key;
   const { auth } = connection;
   if (auth.scheme !== "none" && auth.key !== "") return auth.key;
-  throw new QuotaFailure(
+  throw unreadable(
     "misconfigured",
-    "Cannot read the quota: the connection has no key. Set auth or quota.key.",
+    "the connection has no key. Set auth or quota.key.",
   );
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { QuotaFailure } from "../failure.ts";
+import { unreadable } from "../failure.ts";
 import {
   instantOfMs,
   type Period,
@@ -73,9 +73,9 @@ function request(source: QuotaSource): QuotaRequest {
   if (source.quota.plan === "personal") return { url, headers };
   const { organization, project } = source.quota;
   if (organization === undefined || project === undefined) {
-    throw new QuotaFailure(
+    throw unreadable(
       "misconfigured",
-      "Cannot read the quota: a team plan needs its organization and project. Set quota.organization and quota.project.",
+      "a team plan needs its organization and project. Set quota.organization and quota.project.",
     );
   }
   return {
@@ -96,9 +96,9 @@ function rejectErrors({ code, success, msg }: z.output<typeof envelope>): void {
     throw keyRejected(" Check the key, its region and its expiry.");
   }
   if (/coding plan/i.test(msg ?? "")) {
-    throw new QuotaFailure(
+    throw unreadable(
       "quota",
-      "Cannot read the quota: the connection's key has no active coding plan.",
+      "the connection's key has no active coding plan.",
     );
   }
   throw errorBody();
@@ -107,9 +107,9 @@ function rejectErrors({ code, success, msg }: z.output<typeof envelope>): void {
 function windowsOf(all: readonly Row[]): QuotaWindow[] {
   const limitsTools = (one: Row) => typeOf(one) === QUOTA_TYPES.toolCalls;
   if (all.length > 0 && all.every(limitsTools)) {
-    throw new QuotaFailure(
+    throw unreadable(
       "quota",
-      "Cannot read the quota: the coding plan has ended, and only its tool package is left.",
+      "the coding plan has ended, and only its tool package is left.",
     );
   }
   const credits = new Set(
