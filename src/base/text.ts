@@ -97,6 +97,11 @@ export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
 }
 
+/** Returns a number with its noun: `1 model`, `2,000 models`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 /** Adds a full stop to a sentence that has no end mark. */
 export function endSentence(text: string): string {
   return /[.?!]$/.test(text) ? text : `${text}.`;

@@ -68,7 +68,7 @@ const PLACES_BY_PACKAGE: Readonly<Record<string, RegExp>> = {
   "jose": /^gateway\/relay\/identity\/(verify_)?jwt\.ts$/,
   "@redis/client": /^gateway\/process\/redis\.ts$/,
   "zod":
-    /^(gateway\/(config\/schema\/\w+|quotas\/readers\/\w+|catalog\/model_page|shared\/store\/wire)\.ts|codecs\/\w+\/wire\w*\.ts|tools\/reconcile\/reports\.ts)$/,
+    /^(gateway\/(config\/schema\/\w+|quotas\/readers\/\w+|catalog\/model_page|shared\/store\/wire)\.ts|codecs\/\w+\/wire\w*\.ts|tools\/(reconcile\/reports|limits\/read)\.ts)$/,
 };
 
 const DENO_PLACES_REGEXP =

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { mapValues } from "@gateway/base/std";
 import type { Config } from "./config.ts";
 import type { Group } from "./usage_limits.ts";
 
@@ -20,11 +21,7 @@ export function configChanges(before: Config, after: Config): ConfigChanges {
     changed: new Array<string>(),
   };
   compare("", namedParts(before), namedParts(after));
-  return {
-    added: cut(changes.added),
-    removed: cut(changes.removed),
-    changed: cut(changes.changed),
-  };
+  return mapValues(changes, cut);
 
   function compare(path: string, one: unknown, other: unknown): void {
     if (isDeepStrictEqual(one, other)) return;

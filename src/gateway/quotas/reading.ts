@@ -1,3 +1,4 @@
+import { oncePer } from "@gateway/base/memo";
 import type { Connection } from "../config/config.ts";
 import type { FailureKind } from "@gateway/codecs";
 import { QuotaFailure } from "./failure.ts";
@@ -89,14 +90,7 @@ export interface SharedReadings {
  * Returns a key for the quota of a connection. Two connections that read the same quota in the same way have the same
  * key, so a reload keeps readings. It holds the credential: keep it in memory.
  */
-export function sourceKey(connection: Connection): string {
-  const known = keys.get(connection);
-  if (known !== undefined) return known;
-  const { id, endpoints, auth, headers, quota } = connection;
-  const key = JSON.stringify([id, endpoints, auth, headers, quota]);
-  keys.set(connection, key);
-  return key;
-}
-
-/** The key of each connection object. The object never changes, because a reload creates new ones. */
-const keys = new WeakMap<Connection, string>();
+export const sourceKey = oncePer(
+  ({ id, endpoints, auth, headers, quota }: Connection): string =>
+    JSON.stringify([id, endpoints, auth, headers, quota]),
+);

@@ -5,7 +5,11 @@ import type { Clock } from "@gateway/base/time/timers";
 import { QuotaFailure, unreadable } from "./failure.ts";
 import type { Harvest } from "./harvest.ts";
 import { quotaList, readEntry, unreadEntry } from "./list.ts";
-import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
+import type {
+  ConnectionEntry,
+  QuotaList,
+  QuotaWindow,
+} from "@gateway/page/answers";
 import type { PolledReading, Poller } from "./poller.ts";
 import { readerOf } from "./readers/mod.ts";
 import {
@@ -15,7 +19,6 @@ import {
   sourceKey,
 } from "./reading.ts";
 import { isExhausted, windowKey } from "./window.ts";
-import type { QuotaWindow } from "@gateway/page/answers";
 
 /** Reports the quotas of connections to callers. */
 export interface QuotaService {

@@ -1,3 +1,4 @@
+import { oncePer } from "@gateway/base/memo";
 import type { Caller, Config } from "../config/config.ts";
 import type { LiveConfig } from "../config/live_config.ts";
 import {
@@ -96,8 +97,6 @@ export function isMetered(caller: Caller): boolean {
 
 /** Creates the bounds of the configurations in use. */
 export function createBounds(liveConfig: LiveConfig): Bounds {
-  const byCaller = new WeakMap<Caller, readonly Bound[]>();
-  const byGroup = new WeakMap<Group, readonly Bound[]>();
   let latest = new WeakMap<AmountBound, BoundUse>();
   let rows = rowsOf(liveConfig.current());
   liveConfig.onSwap((config) => {
@@ -105,29 +104,17 @@ export function createBounds(liveConfig: LiveConfig): Bounds {
     latest = new WeakMap();
   });
 
-  function boundsOf(caller: Caller): readonly Bound[] {
-    const own = caller.limits.map(
-      boundTo({ kind: "token", name: caller.name }),
-    );
-    return [...own, ...caller.groups.flatMap(boundsOfGroup)];
-  }
-
-  function boundsOfGroup(group: Group): readonly Bound[] {
-    const shared = byGroup.get(group) ??
-      group.limits.map(boundTo({ kind: "group", name: group.name }));
-    byGroup.set(group, shared);
-    return shared;
-  }
+  const ofGroup = oncePer(({ name, limits }: Group): readonly Bound[] =>
+    limits.map(boundTo({ kind: "group", name }))
+  );
+  const of = oncePer(({ name, limits, groups }: Caller): readonly Bound[] => [
+    ...limits.map(boundTo({ kind: "token", name })),
+    ...groups.flatMap(ofGroup),
+  ]);
 
   return {
-    of(caller) {
-      const known = byCaller.get(caller);
-      if (known !== undefined) return known;
-      const bounds = boundsOf(caller);
-      byCaller.set(caller, bounds);
-      return bounds;
-    },
-    ofGroup: boundsOfGroup,
+    of,
+    ofGroup,
     useAt(bound, atMs) {
       const known = latest.get(bound);
       if (known !== undefined && isIn(known.window, atMs)) return known;

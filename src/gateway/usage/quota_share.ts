@@ -1,10 +1,9 @@
 import type { Connection } from "../config/config.ts";
 import type { TimeSpan } from "@gateway/base/time/calendar";
 import type { Clock } from "@gateway/base/time/timers";
-import type { QuotaList } from "@gateway/page/answers";
+import type { QuotaList, QuotaWindow } from "@gateway/page/answers";
 import type { QuotaService } from "../quotas/service.ts";
 import { limitsModels, windowKey, windowSpan } from "../quotas/window.ts";
-import type { QuotaWindow } from "@gateway/page/answers";
 import { isWindowKept, relayedShare } from "./relayed.ts";
 import { type Soon, soon, soonAll, type Sums } from "./sums.ts";
 import type { Holder } from "./tables.ts";

@@ -29,6 +29,7 @@ import {
   networkFault,
   type RequestTools,
 } from "../gateway_client.ts";
+import { counted } from "@gateway/base/text";
 import { tryTls } from "@gateway/http1/deno";
 import { urlHost } from "@gateway/base/safe_url";
 import { tryJson, tryReport } from "../try/report.ts";
@@ -126,7 +127,7 @@ export function reportProblems(
     readonly hint?: string;
   },
 ): number {
-  const noun = count(problems.length, "problem");
+  const noun = counted(problems.length, "problem");
   io.writeError(
     `Cannot use ${path}: it has ${noun}.\n${problemLines(problems)}${hint}`,
   );
@@ -200,7 +201,9 @@ function summary(
   const { host, port, tls, admin } = config.server;
   const metrics = admin && `; metrics on ${describeAdmin(admin)}`;
   const text = [
-    `${path} is valid: ${extent(config)}, ${count(warnings.length, "warning")}`,
+    `${path} is valid: ${extent(config)}, ${
+      counted(warnings.length, "warning")
+    }`,
     `Listens on http${tls ? "s" : ""}://${urlHost(host)}:${port}${
       metrics ?? ""
     }`,
@@ -238,17 +241,15 @@ function extent({ connections, pools, callers, identity }: Config): string {
     deployments.some(({ model }) => model.id === name)
   );
   return [
-    count(connections.length, "connection"),
-    count(models.length, "model"),
-    count(people.size, "token"),
-    ...identity.length > 0 ? [count(identity.length, "identity provider")] : [],
-    count(new Set(all.flatMap(({ groups }) => groups)).size, "group"),
-    count(new Set(all.flatMap(limitsOn)).size, "limit"),
+    counted(connections.length, "connection"),
+    counted(models.length, "model"),
+    counted(people.size, "token"),
+    ...identity.length > 0
+      ? [counted(identity.length, "identity provider")]
+      : [],
+    counted(new Set(all.flatMap(({ groups }) => groups)).size, "group"),
+    counted(new Set(all.flatMap(limitsOn)).size, "limit"),
   ].join(", ");
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** The timeout of each probe, in milliseconds. */

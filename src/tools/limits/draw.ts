@@ -16,8 +16,11 @@ import {
   usedText,
   waitingText,
 } from "@gateway/page/wording";
-import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
-import type { QuotaWindow } from "@gateway/page/answers";
+import type {
+  ConnectionEntry,
+  QuotaList,
+  QuotaWindow,
+} from "@gateway/page/answers";
 import { alignColumns, drawBar } from "../table.ts";
 import {
   type Page,

@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonValue } from "@gateway/base/json";
-import type { ConnectionEntry, QuotaList } from "@gateway/page/answers";
-import type { QuotaWindow } from "@gateway/page/answers";
+import { z } from "zod";
+import type { JsonValue } from "@gateway/base/json";
+import type { QuotaList } from "@gateway/page/answers";
 import {
   type GatewayAddress,
   readGateway,
@@ -43,48 +43,30 @@ export async function readUsage(
   return answer?.body;
 }
 
-/**
- * Returns true when a body is a list of limits (docs/quotas.md#fields-of-a-window). It accepts unknown fields, because
- * the gateway may be newer than this program.
- */
+const text = z.string();
+const amount = z.number().nullable();
+
+const windowSchema = z.object({
+  ...{ type: text, window: text, unit: text, resets_at: text.nullable() },
+  ...{ limit: amount, used: amount, remaining: amount },
+  ...{ used_percent: amount, period_count: amount },
+});
+
+/** Unknown fields are ignored, because the gateway may be newer than this program. */
+const listSchema = z.object({
+  object: z.literal("list"),
+  refresh_after_seconds: z.number(),
+  data: z.array(z.object({
+    ...{ name: text, service: text, status: text, checked_at: text },
+    cached: z.boolean(),
+    error: z.object({ type: text, message: text }).optional(),
+    waiting: z.object({ requests: z.number(), seconds: z.number() }).optional(),
+    failing: z.object({ until: text }).optional(),
+    limits: z.array(windowSchema),
+  })),
+});
+
+/** Returns true when a body is a list of limits (docs/quotas.md#fields-of-a-window). */
 function isQuotaList(value: unknown): value is QuotaList {
-  return isJsonObject(value) && value.object === "list" &&
-    typeof value.refresh_after_seconds === "number" &&
-    Array.isArray(value.data) && value.data.every(isEntry);
-}
-
-function isEntry(value: unknown): value is ConnectionEntry {
-  return isJsonObject(value) &&
-    areTexts([value.name, value.service, value.status, value.checked_at]) &&
-    typeof value.cached === "boolean" &&
-    (value.error === undefined || isError(value.error)) &&
-    (value.waiting === undefined || isWaiting(value.waiting)) &&
-    (value.failing === undefined ||
-      isJsonObject(value.failing) && typeof value.failing.until === "string") &&
-    Array.isArray(value.limits) && value.limits.every(isWindow);
-}
-
-function isError(value: JsonValue): boolean {
-  return isJsonObject(value) && areTexts([value.type, value.message]);
-}
-
-function isWaiting(value: JsonValue): boolean {
-  return isJsonObject(value) &&
-    [value.requests, value.seconds].every((one) => typeof one === "number");
-}
-
-function isWindow(value: unknown): value is QuotaWindow {
-  if (!isJsonObject(value)) return false;
-  const { limit, used, remaining, used_percent, period_count } = value;
-  return areTexts([value.type, value.window, value.unit]) &&
-    [limit, used, remaining, used_percent, period_count].every(isAmount) &&
-    (value.resets_at === null || typeof value.resets_at === "string");
-}
-
-function areTexts(values: readonly unknown[]): boolean {
-  return values.every((value) => typeof value === "string");
-}
-
-function isAmount(value: unknown): boolean {
-  return value === null || typeof value === "number";
+  return listSchema.safeParse(value).success;
 }

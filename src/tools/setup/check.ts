@@ -24,7 +24,7 @@ import {
   requestGateway,
   type RequestTools,
 } from "../gateway_client.ts";
-import { endSentence } from "@gateway/base/text";
+import { counted, endSentence } from "@gateway/base/text";
 import { CommandFailed } from "../arguments.ts";
 import type { SetupOptions } from "./options.ts";
 import {
@@ -151,7 +151,7 @@ async function tryToken(trial: Trial): Promise<string> {
   const models = await readModels(trial, trial);
   if (models.length === 0) chooseModels(models, client, undefined);
   trial.models = models;
-  const count = models.length === 1 ? "1 model" : `${models.length} models`;
+  const count = counted(models.length, "model");
   const hint = model === undefined ? undefined : unlistedHint(models, model);
   return `it is valid and may use ${count}${hint ? `. ${hint}` : ""}`;
 }

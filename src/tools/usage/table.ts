@@ -8,7 +8,7 @@ import {
   drawTable,
   wordColumn,
 } from "../table.ts";
-import { type Page, plainText, wrapWords } from "@gateway/base/text";
+import { counted, type Page, plainText, wrapWords } from "@gateway/base/text";
 import {
   REST,
   tokensOf,
@@ -156,10 +156,6 @@ function notesOf(
     ...(dear === undefined ? [] : [dear]),
     from === undefined ? read : `${read}, ${from} to ${to}`,
   ];
-}
-
-function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 const REST_MEANING =

@@ -25,14 +25,8 @@ interface ModelReference {
 export function resolvePools(
   connections: readonly Connection[],
 ): ReadonlyMap<string, readonly Deployment[]> {
-  const pools = new Map<string, Deployment[]>();
   const deployments = enabledDeployments(connections);
-  for (const deployment of deployments) {
-    const { id } = deployment.model;
-    const pool = pools.get(id);
-    if (pool === undefined) pools.set(id, [deployment]);
-    else pool.push(deployment);
-  }
+  const pools = Map.groupBy(deployments, ({ model }) => model.id);
   for (const { model } of deployments) {
     const pool = pools.get(model.id);
     if (pool === undefined) continue;
@@ -45,13 +39,11 @@ export function resolvePools(
 export function resolveListedModels(
   connections: readonly Connection[],
 ): readonly string[] {
-  const namesById = new Map<string, string[]>();
-  for (const { model } of enabledDeployments(connections)) {
-    const names = [{ id: model.id, isListed: model.isListed }, ...model.aliases]
-      .flatMap(({ id, isListed }) => isListed ? [id] : []);
-    namesById.set(model.id, [...namesById.get(model.id) ?? [], ...names]);
-  }
-  return [...new Set([...namesById.values()].flat())];
+  const models = enabledDeployments(connections).map(({ model }) => model);
+  const names = [...Map.groupBy(models, ({ id }) => id).values()].flat()
+    .flatMap((model) => [model, ...model.aliases])
+    .flatMap(({ id, isListed }) => isListed ? [id] : []);
+  return [...new Set(names)];
 }
 
 function enabledDeployments(
