@@ -1,4 +1,4 @@
-/** YAML, with types for `js-yaml` 4, which ships none. Version 5 rejects a list in brackets whose end is not indented. */
+/** Types for `js-yaml` 4, which ships none. Version 5 rejects a list in brackets whose end is not indented. */
 import {
   CORE_SCHEMA,
   DEFAULT_SCHEMA,

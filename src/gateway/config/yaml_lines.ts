@@ -116,14 +116,23 @@ function createNode(line: number): OpenNode {
   };
 }
 
-/** Matches the colon after a key. Comments and lines may come between them. */
-const COLON_REGEXP = /(?:\s|#.*)*:/y;
+/** Returns the next character that is neither white space nor in a comment; `undefined` at the end. */
+function nextCharacter(input: string, position: number): string | undefined {
+  const visible = /\S/g;
+  visible.lastIndex = position;
+  for (;;) {
+    const [found] = visible.exec(input) ?? [];
+    if (found !== "#") return found;
+    const end = input.indexOf("\n", visible.lastIndex);
+    if (end === -1) return undefined;
+    visible.lastIndex = end;
+  }
+}
 
 /** Notes that a node has been read in `parent`: a key, the value of a key, or an item. */
 function addChild(parent: OpenNode, line: number, state: YamlState): void {
   parent.items.push(line);
-  COLON_REGEXP.lastIndex = state.position;
-  const hasValue = COLON_REGEXP.test(state.input);
+  const hasValue = nextCharacter(state.input, state.position) === ":";
   if (hasValue || !parent.awaitsValue) {
     const { result } = state;
     // A key that is a collection can be endless as text: aliases may repeat it.

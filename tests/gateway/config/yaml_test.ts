@@ -48,6 +48,13 @@ Deno.test("stringifyYaml() quotes texts that readYaml() would read as another ty
   }
 });
 
+Deno.test("readYaml() accepts closing brackets at the beginning of a line, as formatters write them", () => {
+  assert.deepEqual(valueOf("a: [\n  1,\n]\nb:\n  c: {\n    d: 2,\n  }\n"), {
+    a: [1],
+    b: { c: { d: 2 } },
+  });
+});
+
 Deno.test("readYaml() accepts tabs except for indentation", () => {
   assert.deepEqual(valueOf("a: 1\t# one\n\t# comment\nb:\t2\n"), {
     a: 1,
@@ -216,6 +223,15 @@ Deno.test("parseLinedYaml() returns the enclosing entry's line for a missing val
   assert.equal(lineOf(["a", 1, "sha256"]), 6);
   assert.equal(lineOf(["a", 2, "below", "a text"]), 8);
   assert.equal(lineOf(["nothing"]), 1);
+});
+
+Deno.test("parseLinedYaml() skips long comments and white space", () => {
+  const rest = ["# ".repeat(100_000), "#\n".repeat(100_000), " ".repeat(1e6)];
+  for (const part of rest) {
+    const { value, lineOf } = parseLinedYaml(`a: [1, ${part}\n 2]\nb: 3\n`);
+    assert.deepEqual(value, { a: [1, 2], b: 3 });
+    assert.equal(lineOf(["b"]), part.split("\n").length + 2);
+  }
 });
 
 Deno.test("parseLinedYaml() reads the same values as another parser", () => {
