@@ -5,7 +5,7 @@ import {
   ESCAPED_LETTERS,
 } from "./text.ts";
 
-/** The first value in the table that is a step; lower ones are states. */
+/** The lowest number in the table that stands for a step. Lower numbers stand for states. */
 export const FIRST_STEP = 192;
 /** The step for a byte that is not allowed. */
 const FAULT = FIRST_STEP;
@@ -18,7 +18,7 @@ export const TEXT_STATES = 5;
 
 const BYTES = 256;
 
-/** The result of a byte in a state, at `state * 256 + byte`: the next state, or a step with further work. */
+/** The transition table. The entry at `state * 256 + byte` is the next state, or a step at which the walker acts. */
 export const NEXT: Uint8Array = new Uint8Array(FIRST_STEP * BYTES).fill(FAULT);
 
 let states = TEXT_STATES;
@@ -28,21 +28,21 @@ function newState(): number {
   return states++;
 }
 
-/** Creates a state with the transitions of another. */
+/** Creates a state with the same transitions as the state `other`. */
 function newStateLike(other: number): number {
   const state = newState();
   NEXT.copyWithin(state * BYTES, other * BYTES, (other + 1) * BYTES);
   return state;
 }
 
-/** Adds a transition for each of some ASCII characters. */
+/** Adds a transition from `state` to `next` for each of some ASCII characters. */
 function allow(state: number, characters: string, next: number): void {
   for (const character of characters) {
     NEXT[state * BYTES + character.charCodeAt(0)] = next;
   }
 }
 
-/** Adds a transition for each byte in a range. */
+/** Adds a transition from `state` to `next` for each byte in a range. */
 function allowBytes(
   state: number,
   [first, last]: readonly [number, number],
@@ -57,10 +57,10 @@ const DIGITS_1_TO_9 = "123456789";
 const DIGITS = `0${DIGITS_1_TO_9}`;
 const HEX_DIGITS = `${DIGITS}abcdefABCDEF`;
 
-/** The states within a character of UTF-8. */
+/** The states between two bytes of one UTF-8 character. */
 const withinCharacter = new Set<number>();
 
-/** Returns true for a state within a character of UTF-8. */
+/** Returns true for a state between two bytes of one UTF-8 character. */
 function isWithinCharacter(state: number): boolean {
   return withinCharacter.has(state);
 }
@@ -68,8 +68,8 @@ function isWithinCharacter(state: number): boolean {
 /**
  * Adds the transitions of a string after its opening quote.
  *
- * @param text The state at the beginning of its characters.
- * @param end The result of its closing quote.
+ * @param text The state at the beginning of each character of the string.
+ * @param end The state or step to which the closing quote leads.
  */
 function allowText(text: number, end: number): void {
   allowBytes(text, [0x20, 0x7f], text);
@@ -113,13 +113,13 @@ function allowCharacters(text: number): void {
   }
 }
 
-/** The states before a character of the seal mark. They are not among the lowest {@linkcode TEXT_STATES}. */
+/** The states before a character of the seal mark. Their numbers are not below {@linkcode TEXT_STATES}. */
 const beforeMark = new Set<number>();
 
 /**
  * Adds the transitions of a string that may begin with {@linkcode SEAL_MARK}, in any spelling.
  *
- * @param text The state of any other string.
+ * @param text The state within a string that does not begin with the mark.
  * @returns The state after the opening quote.
  */
 function allowMark(text: number): number {
@@ -148,13 +148,13 @@ interface Place {
   /** The states in which the value may begin. */
   readonly begin: readonly number[];
   readonly text: number;
-  /** The result of the last byte of a string or a literal. */
+  /** The state or step to which the last byte of a string or a literal leads. */
   readonly end: number;
-  /** The state after a number, which ends with the byte after it. */
+  /** The state after a number. Only the byte after a number shows that the number has ended. */
   readonly next: number;
 }
 
-/** Adds the transitions of a value that is not a container, with the white space before it. */
+/** Adds the transitions of a value that is not a container, and of the white space before the value. */
 function allowValue({ begin, text, end, next }: Place): void {
   allowText(text, end);
   const numbers = allowNumber(next);
@@ -217,10 +217,10 @@ function allowNumber(next: number): NumberStates {
 
 /*
  * The grammar of JSON (RFC 8259) over UTF-8 (table 3-7 of the Unicode standard) is a table. In a state, a byte gives
- * the next state, or a step with further work. So a document can be read in chunks that end anywhere.
+ * the next state, or a step at which the walker does more work. So a document can be read in chunks that end anywhere.
  *
  * Values and strings have their own states in each context: in the outermost object, whose members are reported, in
- * inner objects, and in arrays. So most bytes need no look at their context.
+ * inner objects, and in arrays. So the walker looks up the context for few bytes only.
  */
 
 export const BEGIN_OBJECT = FIRST_STEP + 1;
@@ -248,7 +248,7 @@ const NAME_TEXT = 2;
 export const MEMBER_TEXT = 3;
 const ELEMENT_TEXT = 4;
 
-/** Before the first byte, which may begin a byte order mark. */
+/** Before the first byte. A byte order mark may begin here. */
 export const VERY_START: number = newState();
 /** Only white space so far. */
 const START = newState();
@@ -352,13 +352,13 @@ export function isBeforeDocument(state: number): boolean {
   return state === START || state === VERY_START;
 }
 
-/** Returns true when a byte that is not allowed breaks a character of UTF-8, not the grammar. */
+/** Returns true when a byte is forbidden by UTF-8. Returns false when only the grammar of JSON forbids the byte. */
 export function breaksCharacter(state: number, byte: number): boolean {
   const isText = state < TEXT_STATES || beforeMark.has(state);
   return isWithinCharacter(state) || isText && byte >= 0x80;
 }
 
-/** Returns true for a state within what may be a byte order mark. */
+/** Returns true when all bytes read so far may be the start of a byte order mark. */
 export function isWithinMark(state: number): boolean {
   return state === MARK_1 || state === MARK_2;
 }

@@ -2,15 +2,15 @@ const BACKSLASH = 0x5c;
 const LETTER_A = 0x61;
 const LETTER_U = 0x75;
 
-/** The match of a JSON string with a key: the same, or different only in case. */
+/** How a JSON string matches a key: it is the same, or differs only in the case of letters. */
 export type KeyMatch = "same" | "other_case";
 
 /**
- * Compares a JSON string with `key`, after resolving its escapes. It reads no more bytes than `key` needs.
+ * Compares a JSON string with `key`. Escapes in the string are resolved. Reads no more bytes than `key` needs.
  *
  * @param inside The bytes between the quotes of a valid string.
  * @param key Printable ASCII.
- * @returns `undefined` for another string.
+ * @returns `undefined` when the string does not match.
  */
 export function matchKey(
   inside: ByteRun,
@@ -119,7 +119,7 @@ export interface ByteEdit {
   readonly text: string;
 }
 
-/** A run of bytes, and the array that contains it. */
+/** A run of bytes, and the array that contains the run. */
 export interface ByteRun extends ByteSpan {
   readonly bytes: Uint8Array;
 }
@@ -129,7 +129,7 @@ const NOTHING = new Uint8Array();
 /** A short run of bytes in a document that arrives in chunks. A long run is dropped. */
 export class KeptBytes {
   readonly #maxBytes: number;
-  /** The start of the run in the current chunk; `undefined` if there is none, or if it is too long. */
+  /** The start of the run in the current chunk; `undefined` if there is no run, or if the run is too long. */
   #start: number | undefined;
   /** The bytes of the run in earlier chunks. */
   #earlier = NOTHING;
@@ -145,7 +145,7 @@ export class KeptBytes {
     this.#earlier = NOTHING;
   }
 
-  /** Ends the current chunk, and copies its part of the run. */
+  /** Ends the current chunk, and copies the part of the run that lies in this chunk. */
   leave(chunk: Uint8Array): void {
     if (this.#start === undefined) return;
     const run = this.#take(chunk, chunk.length);
@@ -156,7 +156,7 @@ export class KeptBytes {
   /**
    * Ends the run before an offset in the current chunk.
    *
-   * @returns The run, valid as long as the chunk; `undefined` when it was too long.
+   * @returns The run. It is valid as long as the chunk is. `undefined` when the run was too long.
    */
   end(chunk: Uint8Array, end: number): ByteRun | undefined {
     const run = this.#take(chunk, end);

@@ -21,21 +21,21 @@ export interface FoundValue {
   readonly span: ByteSpan;
   /** The position of the name's first quote. */
   readonly nameStart: number;
-  /** The end of the member before; 0 for the first one. */
+  /** The end of the previous member; 0 for the first member. */
   readonly after: number;
-  /** The value in JSON; `undefined` when it is longer than {@linkcode MAX_VALUE_BYTES}. */
+  /** The value as JSON text; `undefined` when that text is longer than {@linkcode MAX_VALUE_BYTES}. */
   readonly text: string | undefined;
 }
 
 /** The longest value that is kept, in bytes. */
 const MAX_VALUE_BYTES = 4096;
 
-/** Receives the checked bytes of a value, chunk by chunk. It must not keep the bytes. */
+/** Receives the checked bytes of a value, chunk by chunk. The sink must not keep the bytes. */
 export interface ValueSink {
   push(chunk: Uint8Array): void;
 }
 
-/** Receives events about the structure of the members that it wants. */
+/** Receives events about the structure of the members that `wants` selects. */
 export interface StructureSink {
   /**
    * Returns true for a member whose events are wanted. The name is `undefined` if it is longer than any watched key.
@@ -44,7 +44,7 @@ export interface StructureSink {
   /** Before this offset, only the ends of chunks are reported. */
   readonly quietUntil: number;
   /**
-   * Receives an event of a wanted member. It must not keep the bytes.
+   * Receives an event of a wanted member. The sink must not keep the bytes.
    *
    * @param event `undefined` at the end of the chunk.
    * @param at The position of the event in `bytes`.
@@ -59,7 +59,7 @@ export interface StructureSink {
 
 const PRINTABLE_ASCII_REGEXP = /^[ -~]*$/;
 
-/** The longest spelling of a character of a watched key: `\u006d`. */
+/** The length of the longest spelling of a watched key's character, such as `\u006d`. */
 const MAX_SPELLING_BYTES = 6;
 
 /**
@@ -104,8 +104,8 @@ export class JsonObjectScan {
 
   /**
    * @param keys The names without escapes; printable ASCII.
-   * @param sinkOf Returns the sink for the value of a key, if it has one.
-   * @param structure Receives the structure of the members that it wants. Such members may occur twice.
+   * @param sinkOf Returns the sink that receives the value of a key; `undefined` for a key without a sink.
+   * @param structure Receives the structure of the members that its `wants` selects. Such members may occur twice.
    * @throws {TypeError} When a key is not printable ASCII.
    */
   constructor(
@@ -122,7 +122,7 @@ export class JsonObjectScan {
   /**
    * Scans the next chunk, and keeps only the short values in it.
    *
-   * @throws {JsonScanError} When the chunks so far cannot begin a valid object. The scan is over then.
+   * @throws {JsonScanError} When the chunks so far cannot begin a valid object. The scan has then ended.
    */
   push(bytes: Uint8Array): void {
     const walker = this.#walker;
@@ -218,7 +218,7 @@ export class JsonObjectScan {
     });
   }
 
-  /** Returns the watched key that a name spells. */
+  /** Returns the watched key that a name spells; `undefined` when the name spells no watched key. */
   #watched(name: ByteRun | undefined): string | undefined {
     if (name === undefined) return undefined;
     for (const key of this.#keys.after(name.bytes[name.start])) {
@@ -264,14 +264,14 @@ const watchedKeys = oncePer((keys: readonly string[]): WatchedKeys => {
   };
 });
 
-/** The byte after an empty name; no other name begins with it. */
+/** The quote after an empty name. No other name begins with a quote. */
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const FIRST_BEYOND_ASCII = 0x80;
 
 const decoder = new TextDecoder();
 
-/** Decodes a run, as a copy that outlives the chunk. */
+/** Decodes a run. The text is a copy, so it outlives the chunk. */
 function textOf(run: ByteRun | undefined): string | undefined {
   return run && decoder.decode(run.bytes.subarray(run.start, run.end));
 }
@@ -284,8 +284,8 @@ function requireAscii(key: string): void {
 }
 
 /**
- * Rejects a name that differs from a watched key only in case, because some parsers, such as Go's, accept it as the
- * key.
+ * Rejects a name that differs from a watched key only in case, because some parsers, such as Go's, take such a name for
+ * the key.
  */
 function failOtherCase(key: string, offset: number): never {
   const fault =

@@ -13,7 +13,7 @@ type JsonScanReason =
   | "not_object"
   | "duplicate_key";
 
-/** The position of the error, and the key that it concerns. */
+/** The position of an error, and the key at fault. */
 interface JsonScanErrorOptions {
   /** The offset of the first wrong byte; the length of the document when it ends too early. */
   readonly offset: number;
@@ -32,7 +32,7 @@ export class JsonScanError extends SyntaxError {
   readonly offset: number;
   readonly key: string | undefined;
 
-  /** @param fault The reason and the instruction; quotes nothing of the body. */
+  /** @param fault What is wrong with the body and what to send instead. Quotes nothing of the body. */
   constructor(
     reason: JsonScanReason,
     fault: string,
@@ -113,7 +113,7 @@ export function failEnd(length: number): never {
 }
 
 /**
- * Rejects an empty body, or one of `length` bytes of white space.
+ * Rejects a body that is empty or consists of `length` bytes of white space.
  *
  * @throws {JsonScanError} Always, with `syntax`.
  */

@@ -1,7 +1,7 @@
 import { KeptBytes, matchKey } from "./key.ts";
 import { skipText, type TextBytes, textOf } from "./text.ts";
 
-/** The strings to find at one place of a JSON value. For a list, the place applies to each element. */
+/** Which strings to find at one place of a JSON value. If the value there is a list, this applies to each element. */
 export interface Place {
   /** True to find a string here; `in_list` to find it only in a list. */
   readonly wantsString?: true | "in_list";
@@ -9,7 +9,9 @@ export interface Place {
   readonly isUnit?: true;
   /** Returns the place of a member of an object here. `name` is in lower case, because some parsers ignore case. */
   readonly member?: (name: string) => Place | undefined;
-  /** Replaces `member` when only one name, in lower case, has a place. A single name is found much faster. */
+  /**
+   * Replaces `member` when only one name has a place. The name is in lower case. A single name is found much faster.
+   */
   readonly only?: { readonly name: string; readonly place: Place };
 }
 
@@ -46,12 +48,14 @@ const OPEN_BRACKET = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
-/** Braces and brackets differ in this bit only, and no other byte of JSON outside of strings matches. */
+/**
+ * Clears the bit in which braces and brackets differ. Outside of strings, no other byte of JSON then equals a bracket.
+ */
 const BRACKET_MASK = 0xff & ~0x20;
 
 /**
- * Finds the strings at some places of a JSON value that arrives in chunks. It reads each member, even a duplicate, with
- * any escapes in its name. The value must be valid JSON.
+ * Finds the strings at some places of a JSON value that arrives in chunks. It reads each member, even a duplicate, and
+ * any escapes in the member's name. The value must be valid JSON.
  */
 export class StringFinder {
   readonly #onString: (found: FoundString) => void;
@@ -238,9 +242,9 @@ function fold(name: string): string {
 const SHORT_TEXT_BYTES = 32;
 
 /**
- * Returns the position of the closing quote of a short string without escapes.
+ * Returns the position of the closing quote of a short string without escapes. Returns `start` for any other string.
  *
- * @param start The position of the opening quote. The function returns `start` for any other string.
+ * @param start The position of the opening quote.
  */
 function endOfShortText(chunk: Uint8Array, start: number): number {
   const last = Math.min(chunk.length - 1, start + SHORT_TEXT_BYTES);

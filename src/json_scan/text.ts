@@ -42,22 +42,22 @@ export const CHARACTER_STEPS: readonly ByteStep<CharacterState>[] = [
   ["afterF4", 0x80, 0x8f, "twoMore"],
 ];
 
-/** The letters that may follow a backslash in a JSON string, except `u`, which four hexadecimal digits follow. */
+/** The letters that form an escape with a backslash in a JSON string; without `u`, which needs four digits after it. */
 export const ESCAPED_LETTERS = '"\\/bfnrt';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** 1 for each of {@linkcode ESCAPED_LETTERS}. */
+/** The entry of a byte is 1 if the byte is one of {@linkcode ESCAPED_LETTERS}, else 0. */
 const IS_ESCAPED = new Uint8Array(256);
 for (const byte of new TextEncoder().encode(ESCAPED_LETTERS)) {
   IS_ESCAPED[byte] = 1;
 }
 
 /*
- * Most bytes of a request are in long strings. Plain ASCII is read four bytes at a time, with the short escapes
- * in it, and other characters by an automaton that knows only strings. The table of the grammar handles the rest, byte
- * by byte.
+ * Most bytes of a request are in long strings. Plain ASCII is read four bytes at a time, together with the short
+ * escapes in it. An automaton that knows only strings reads the other characters. The table of the grammar handles the
+ * rest, byte by byte.
  *
  * The automaton is a "shift-based DFA" (https://gist.github.com/pervognsen/218ea17743e1442e59bb60d29b1aa725). Each byte
  * has a row of 32 bits that holds the next state for all ten states. The value of a state is the position of its five
@@ -68,11 +68,11 @@ for (const byte of new TextEncoder().encode(ESCAPED_LETTERS)) {
  * order of {@linkcode TEXT_STATE_PLACES}. With wrong positions, `tests/json_scan/scan_test.ts` would fail: it compares
  * the scan with `TextDecoder` for each sequence of bytes.
  *
- * The constants are in this file because V8 folds a file's own constants into the code. It reads imported ones from
- * memory at each use, which costs a third of the speed or more.
+ * The constants are in this file because V8 folds a file's own constants into the code. V8 reads imported constants
+ * from memory at each use. That costs a third of the speed or more.
  */
 
-/** The automaton stops at the byte; this state has no transitions. */
+/** The state in which the automaton stops at a byte. This state has no transitions. */
 const STOP = 0;
 /** At the beginning of a character. */
 const TEXT = 1;
@@ -84,7 +84,7 @@ const STATE_MASK = 31;
 /** The states within a string, except `STOP`. */
 type TextState = CharacterState | "escape";
 
-/** The position of each state in a row. */
+/** The position of each state's five bits in a row. */
 const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
   text: TEXT,
   oneMore: 6,
@@ -99,7 +99,7 @@ const TEXT_STATE_PLACES: Readonly<Record<TextState, number>> = {
 
 type TextStep = ByteStep<TextState>;
 
-/** The transitions; all others lead to `STOP`. */
+/** The allowed transitions. In each state, all other bytes lead to `STOP`. */
 const TEXT_STEPS: readonly TextStep[] = [
   ["text", 0x20, 0x21, "text"],
   ["text", 0x23, 0x5b, "text"],
@@ -128,26 +128,27 @@ function rowsOf(steps: readonly TextStep[]): Int32Array {
   return rows;
 }
 
-/** The bytes of a string, and a view of them to read four at a time. */
+/** The bytes of a string, and a view that reads four bytes at a time. */
 export interface TextBytes {
   readonly bytes: Uint8Array;
   readonly words: DataView;
 }
 
-/** Returns bytes with a view of them. */
+/** Returns bytes together with a view of the same memory. */
 export function textOf(bytes: Uint8Array): TextBytes {
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return { bytes, words };
 }
 
-/** The number of bytes in the automaton before the faster loop is tried again. */
+/** The number of bytes that the automaton reads before the faster loop is tried again. */
 const AUTOMATON_BYTES = 64;
 
 /**
  * Skips valid characters of a JSON string.
  *
  * @param start The beginning of a character.
- * @returns The beginning of the first character that is not handled here or is incomplete; the length if there is none.
+ * @returns The beginning of the first character that is not handled here or is incomplete. If there is no such
+ * character, the length of the text.
  */
 export function skipText(text: TextBytes, start: number): number {
   const { bytes } = text;
@@ -162,13 +163,13 @@ export function skipText(text: TextBytes, start: number): number {
   }
 }
 
-/** The greatest number of bytes of a character or escape that the end of the automaton's range leaves over. */
+/** At the end of the automaton's range, at most this many bytes belong to an unfinished character or escape. */
 const MAX_UNFINISHED_BYTES = 3;
 
 /**
  * Skips plain bytes, four at a time, and the short escapes between them, such as the line feeds of code.
  *
- * @returns The offset of the first other byte, or of one of the last three bytes.
+ * @returns The offset of the first byte that is not skipped. Up to three plain bytes at the end are not skipped either.
  */
 function skipPlain({ bytes, words }: TextBytes, start: number): number {
   const lastWord = bytes.length - 4;
@@ -199,13 +200,14 @@ function markSpecial(word: number): number {
   return (word | controlOrQuote | backslash) & 0x80808080;
 }
 
-/** Returns the index of the first marked byte, which is the lowest in little-endian order. */
+/** Returns the index of the first marked byte. In little-endian order, the first byte is the lowest. */
 function firstMarked(marks: number): number {
   return (31 - Math.clz32(marks & -marks)) >> 3;
 }
 
 /**
- * Skips the characters and escapes that end before `end`. Stops at the first one that the automaton does not handle.
+ * Skips the characters and escapes that end before `end`. Stops at the first character or escape that the automaton
+ * does not handle.
  */
 function skipCharacters(
   bytes: Uint8Array,
@@ -229,9 +231,7 @@ function skipCharacters(
   }
 }
 
-/**
- * Returns the beginning of the character to which the byte at `position` belongs, if the character goes on after it.
- */
+/** Returns the beginning of the unfinished character to which the byte at `position` belongs. */
 function beginOfCharacter(bytes: Uint8Array, position: number): number {
   let begin = position;
   while (((bytes[begin] ?? 0) & 0xc0) === 0x80) begin--;

@@ -99,7 +99,7 @@ export type JsonEvent =
   | "skip_ends"
   | "object_ends";
 
-/** Returns true for a name that {@linkcode JsonEvent} reports, by its last letters: `ent`, `int` or `ol`. */
+/** Returns true when a name may be one that {@linkcode JsonEvent} reports: it ends in `ent`, `int` or `ol`. */
 function isReported(
   bytes: Uint8Array,
   end: number,
@@ -131,7 +131,7 @@ const IN_ELEMENT = 3;
  */
 export class JsonWalker {
   #text = NOTHING;
-  /** The length of the current chunk, whose memory may be freed before the next one. */
+  /** The length of the current chunk. The chunk's memory may be freed before the next chunk arrives. */
   #length = 0;
   /** The number of bytes in earlier chunks. */
   #before = 0;
@@ -177,7 +177,7 @@ export class JsonWalker {
     return this.#before + this.#at;
   }
 
-  /** Takes the next chunk, once {@linkcode JsonWalker.next} has returned `undefined` for the last one. */
+  /** Takes the next chunk, once {@linkcode JsonWalker.next} has returned `undefined` for the last chunk. */
   feed(bytes: Uint8Array): void {
     this.#before += this.#length;
     this.#length = bytes.length;
@@ -213,7 +213,7 @@ export class JsonWalker {
   /**
    * Ends the document.
    *
-   * @throws {JsonScanError} With `syntax`, when it is incomplete.
+   * @throws {JsonScanError} With `syntax`, when the document is incomplete.
    */
   finish(): void {
     if (this.#state === END) return;
@@ -224,7 +224,7 @@ export class JsonWalker {
 
   /** Reads bytes up to the next step or the end of the chunk. */
   #advance(): number | undefined {
-    // V8 reads an import from memory at each use.
+    // Copies of imports, because V8 reads an import from memory at each use.
     const [table, firstStep, textStates] = [NEXT, FIRST_STEP, TEXT_STATES];
     const text = this.#text;
     const { bytes } = text;
@@ -364,8 +364,8 @@ export class JsonEnd {
   }
 
   /**
-   * Returns true for an incomplete object, or for no bytes. Bytes that are not a JSON object are never cut, because
-   * their end is unknown.
+   * Returns true when the bytes are an incomplete object, or when there were no bytes. Returns false for bytes that are
+   * not a JSON object, because their end is unknown.
    */
   isCut(): boolean {
     return this.#isObject && !this.#keepsTo(() => this.#walker.finish());
