@@ -41,10 +41,10 @@ type ModelAt = Pick<Target, "service" | "model">;
 
 type Provider = Omit<ChatProvider, "services" | "sources">;
 
-/** A server without rows of its own. */
+/** The provider of a server that the table of providers does not contain. */
 const UNKNOWN: Provider = { rows: [COMPATIBLE_CHAT] };
 
-/** Returns the dialect of a target, or the most compatible one for an unknown provider. */
+/** Returns the dialect of a target. For an unknown provider, returns the most compatible dialect. */
 export const dialectOf: (target: ModelAt) => ChatDialect = oncePer((target) => {
   const { service, model } = target;
   const provider = CHAT_PROVIDERS.find(({ services }) =>
@@ -87,8 +87,8 @@ function spellingOf(rows: readonly ChatRow[]): ChatSpelling {
 }
 
 /**
- * Returns the rows of a model: its generation at the provider, OpenAI's own rules, or what holds for an open model at
- * every host.
+ * Returns the rows of a model. They come from the model's generation at the provider, from OpenAI's rules for its
+ * models, or from the rules that hold for an open model at every host.
  *
  * @param common The ability that the provider's models share.
  */
@@ -130,7 +130,7 @@ function modelRows(
     : rows;
 }
 
-/** The models that demand no signatures of earlier calls: all but Gemini 3 and later. */
+/** Matches the id of each model that does not demand signatures of earlier calls. Gemini 3 and later demand them. */
 const UNSIGNED = /^(?!gemini-)|^gemini-[12](?!\d)/;
 
 /** The dialect and context that each step of encoding a request needs. */
@@ -161,7 +161,9 @@ export function decodeCache(
   return { ttlSeconds: ttl };
 }
 
-/** Returns a cache mark as a field to add to a part or tool, or no field for a provider without cache marks. */
+/**
+ * Returns the field for a cache mark, to add to a part or tool. Returns no field if the provider has no cache marks.
+ */
 export function encodeCache(
   cache: CacheMark | undefined,
   { ability: { cacheMarks } }: ChatDialect,

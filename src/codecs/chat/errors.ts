@@ -14,7 +14,10 @@ import {
   OVERFLOW_CODE,
 } from "../openai/errors.ts";
 
-/** Reads an error of any shape. An error inside an answer, with no status and no known word, is a server error. */
+/**
+ * Reads a provider's error of any shape. A server error without a status, such as an error inside an answer, gets the
+ * status 500.
+ */
 export function decodeFailure(
   status: number,
   body: JsonValue | undefined,
@@ -37,8 +40,8 @@ export function encodeFailure(failure: Failure): EncodedFailure {
 }
 
 /**
- * Returns an error of the gateway. For an exhausted limit, it has the code at which clients stop, and the gateway's
- * code as `type`. With any other code, Kimi Code 2.1.0 waits for the time in `retry-after` without a message.
+ * Returns an error of the gateway. If a limit is exhausted, the error has the `code` at which clients stop, and the
+ * gateway's own code as `type`. At any other `code`, Kimi Code 2.1.0 waits silently for the time in `retry-after`.
  */
 export function encodeError(error: GatewayError): object {
   const { error: shown } = encodeOpenAiError(error);

@@ -52,7 +52,7 @@ export const chatCodec: Codec = {
       custom: full,
       namespaces: false,
       maxNameLength: ability.limits.mostNameCharacters,
-      // OpenAI's names may begin with a digit or a dash. Gemini and Kimi refuse these.
+      // OpenAI allows a digit or a dash at the start of a name. Gemini and Kimi reject such names.
       letterFirst: !full,
       limitsPropertyNames: isClaude,
       maxTools: ability.limits.mostTools,

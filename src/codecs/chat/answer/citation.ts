@@ -25,8 +25,8 @@ export function decodeCitation(annotation: JsonObject): Citation {
 }
 
 /**
- * Reads the pages that Perplexity lists beside an answer: their addresses, or `search_results` with titles
- * (https://docs.getbifrost.ai/providers/supported-providers/perplexity).
+ * Returns the pages that Perplexity lists beside an answer. They come from `search_results`, which has titles, or from
+ * `citations`, which has only addresses (https://docs.getbifrost.ai/providers/supported-providers/perplexity).
  */
 export function pagesOf(
   { citations, search_results: results }: JsonObject,
@@ -44,13 +44,13 @@ export function pagesOf(
 /** The place of a block of text in a message's content, in UTF-16 code units. */
 export interface TextRange {
   readonly start: number;
-  /** One past the last code unit. */
+  /** The index after the last code unit of the block. */
   readonly end: number;
 }
 
 /**
- * Returns an annotation, or `undefined` for a source that is not a page. Its offsets count from the beginning of the
- * message. A citation without offsets covers its whole block.
+ * Returns the annotation for a citation, or `undefined` if the source is not a page. The annotation's offsets count
+ * from the beginning of the message. If the citation has no offsets, the annotation covers the whole block.
  */
 export function encodeCitation(
   citation: Citation,

@@ -11,7 +11,10 @@ import { guardAnswer } from "../../canonical/stream/guard.ts";
 import { ChunkReader } from "../stream/decode.ts";
 import { decodeFailure } from "../errors.ts";
 
-/** Parses a JSON answer as one large delta; throws an {@linkcode UpstreamFailure} for anything else. */
+/**
+ * Parses a JSON answer in the same way as one large delta of a stream. Throws an {@linkcode UpstreamFailure} if the
+ * body is not an answer.
+ */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => readAnswer(body, ids));
 }
@@ -31,7 +34,7 @@ function readAnswer(body: JsonValue, ids: Ids): Answer {
   return fold.answer();
 }
 
-/** Removes the empty delta that Perplexity puts beside the message. */
+/** Returns a choice without the empty `delta` that Perplexity puts beside the `message`. */
 function ofMessage(choice: JsonValue): JsonValue {
   if (!isJsonObject(choice) || !isJsonObject(choice.message)) return choice;
   const { delta: _delta, ...whole } = choice;

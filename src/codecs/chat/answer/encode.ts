@@ -40,7 +40,7 @@ export function answerId(id: string, context: AnswerContext): string {
   return id.startsWith("chatcmpl-") ? id : `chatcmpl-${id}`;
 }
 
-/** Returns the time of creation in seconds since 1970. */
+/** Returns an answer's time of creation in seconds since 1970, or the current time if the provider sent none. */
 export function createdSeconds(
   createdAtMs: number | undefined,
   context: AnswerContext,
@@ -66,7 +66,9 @@ function encodeLogprobs(
   return tokens.length === 0 ? null : logprobsOf(tokens);
 }
 
-/** Returns true when the caller requested log probabilities. Some providers always send them. */
+/**
+ * Returns true when the caller requested log probabilities. Some providers send log probabilities without a request.
+ */
 export function wantsLogprobs({ request }: AnswerContext): boolean {
   return request.logprobs !== undefined;
 }
@@ -120,7 +122,10 @@ interface Layout {
   readonly places: ReadonlyMap<AnswerBlock, TextRange>;
 }
 
-/** Joins consecutive texts directly, and all other blocks with a paragraph break. */
+/**
+ * Joins the texts of the blocks. Consecutive texts are joined directly. A text after a block of another kind, or in
+ * another message, begins a new paragraph.
+ */
 function layOut(blocks: readonly AnswerBlock[]): Layout {
   const paragraphs = new Paragraphs();
   const places = new Map<AnswerBlock, TextRange>();
@@ -152,7 +157,7 @@ function encodeRefusal(
   return words === "" ? explanation ?? null : words;
 }
 
-/** Encodes the tool calls. A legacy caller can receive only one. */
+/** Encodes the tool calls of an answer. A caller of the deprecated `functions` receives only the first call. */
 function encodeCalls(
   calls: readonly ToolCallBlock[],
   context: AnswerContext,

@@ -16,12 +16,12 @@ import {
 
 /**
  * OpenRouter's `reasoning_details` is a list of readable, summarised and encrypted pieces of reasoning. Some models
- * need it back unchanged. The gateway sends sealed parts of other protocols in this list, in an envelope, for clients
- * that repeat an assistant message unchanged. The envelope also holds the signed text, because openai-node's
- * `.stream()` keeps only the last fragment of `reasoning_content`.
+ * need the list back unchanged. The gateway puts the sealed parts of other protocols into this list, each in an
+ * envelope, because many clients repeat an assistant message unchanged. The envelope also holds the signed text,
+ * because openai-node's `.stream()` keeps only the last fragment of `reasoning_content`.
  */
 
-/** The `form` of a sealed list. Its value is the JSON text of the list. */
+/** The `form` of sealed data whose `value` is the JSON text of `reasoning_details`. */
 const SEALED_FORM = "reasoning_details";
 
 /** Returns the readable text of a list. */
@@ -44,8 +44,8 @@ export function hasEnvelopes(details: readonly JsonValue[]): boolean {
 }
 
 /**
- * Returns the original reasoning in a list's envelopes. Returns none when an envelope is missing, because providers
- * reject incomplete reasoning.
+ * Returns the original reasoning that the envelopes of a list hold. Returns an empty list if an envelope is missing,
+ * because providers reject incomplete reasoning.
  */
 export function reasoningInEnvelopes(
   details: readonly JsonValue[],
@@ -73,7 +73,8 @@ function envelopesIn(details: readonly JsonValue[]): string[] {
 }
 
 /**
- * Seals a list without envelopes, because its issuer needs it back. Returns `undefined` for a list that is only text.
+ * Seals a list without envelopes, because the provider that issued the list needs it back. Returns `undefined` if the
+ * list is only text.
  */
 export function sealedOfDetails(
   details: readonly JsonValue[],
@@ -95,7 +96,7 @@ function hasText(value: JsonValue | undefined): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** Parses thinking blocks of Messages, as clients of LiteLLM send them in Chat Completions. */
+/** Parses thinking blocks in the form of Messages. Clients of LiteLLM send such blocks in Chat Completions. */
 export function decodeThinkingBlocks(
   blocks: readonly JsonValue[],
 ): ReasoningBlock[] {
@@ -121,7 +122,7 @@ function sealedOfThinking(form: string, value: string): Sealed | undefined {
     : { protocol: "messages", form, value };
 }
 
-/** Returns the list for the provider that issued it, or an empty one for another form. */
+/** Returns the `reasoning_details` in sealed data, or an empty list if the data has another form. */
 export function detailsOfSealed(sealed: Sealed): JsonValue[] {
   const details = sealed.form === SEALED_FORM
     ? parseJson(sealed.value)
@@ -129,7 +130,10 @@ export function detailsOfSealed(sealed: Sealed): JsonValue[] {
   return Array.isArray(details) ? details : [];
 }
 
-/** Returns the list for a caller: the provider's own, or an envelope that names the connection, `origin`. */
+/**
+ * Returns the `reasoning_details` for a caller. If the provider issued such a list, returns that list. Otherwise
+ * returns an envelope that names the connection, `origin`.
+ */
 export function detailsForCaller(
   sealed: Sealed,
   shown: ShownReasoning,
@@ -145,11 +149,11 @@ export function detailsForCaller(
   }];
 }
 
-/** Assembles the lists of a stream's chunks, whose entries arrive in pieces. */
+/** Assembles the `reasoning_details` of a stream. Each chunk has a list, and an entry may arrive in pieces. */
 interface DetailsGatherer {
   /** Adds the list of one chunk. */
   push(details: readonly JsonValue[]): void;
-  /** Returns the sealed data since the last call, which must go back to its issuer. */
+  /** Seals the entries since the last call, or returns `undefined` if the entries are only text. */
   take(): Sealed | undefined;
   held(): number;
 }
@@ -185,7 +189,10 @@ function isSamePiece(one: JsonObject, other: JsonObject): boolean {
     one.type !== "reasoning.encrypted";
 }
 
-/** Merges two pieces. Text is appended; other fields of the second replace those of the first. */
+/**
+ * Merges two pieces of an entry. The second text is appended to the first. Other fields of the second piece replace
+ * fields of the first piece.
+ */
 function merge(one: JsonObject, other: JsonObject): JsonObject {
   const merged: JsonObject = { ...one };
   for (const [key, value] of Object.entries(other)) {
@@ -199,16 +206,18 @@ function merge(one: JsonObject, other: JsonObject): JsonObject {
 }
 
 /**
- * Gemini's `extra_content`, on a tool call or a message, has an object for each of Google's platforms (`google`,
- * `vertex`). The model needs its `thought_signature` back in the same place, and `thought` marks text that is thinking.
- * Gemini 3 rejects a request without the signatures of the current turn's calls
+ * Gemini puts `extra_content` on a tool call or a message. It holds an object for each of Google's platforms (`google`,
+ * `vertex`). The object's `thought_signature` must go back to the model in the same place. The object's `thought` marks
+ * text that is thinking. Gemini 3 rejects a request without the signatures of the current turn's calls
  * (ai.google.dev/gemini-api/docs/thought-signatures).
  */
 
-/** The `form` of a sealed `extra_content`. Its value is the JSON text. */
+/** The `form` of sealed data whose `value` is the JSON text of `extra_content`. */
 const EXTRA_CONTENT_FORM = "extra_content";
 
-/** Seals the `extra_content` of a call, which goes back to its issuer. Returns `undefined` when there is none. */
+/**
+ * Seals the `extra_content` of a call, or returns `undefined` if the call has none. The issuer needs the data back.
+ */
 export function sealedOfCall(extra: JsonValue | undefined): Sealed | undefined {
   if (!isJsonObject(extra) || Object.keys(extra).length === 0) return undefined;
   return {
@@ -218,7 +227,7 @@ export function sealedOfCall(extra: JsonValue | undefined): Sealed | undefined {
   };
 }
 
-/** Seals the `extra_content` of a message when it holds a signature. */
+/** Seals the `extra_content` of a message, or returns `undefined` if it holds no signature. */
 export function sealedOfMessage(
   extra: JsonValue | undefined,
 ): Sealed | undefined {
@@ -229,7 +238,7 @@ export function sealedOfMessage(
     : undefined;
 }
 
-/** Returns the `extra_content` for the provider that issued it, or `undefined` for another form. */
+/** Returns the `extra_content` in sealed data, or `undefined` if the data has another form. */
 export function extraOfSealed(sealed: Sealed): JsonObject | undefined {
   const extra = sealed.protocol === "chat" && sealed.form === EXTRA_CONTENT_FORM
     ? parseJson(sealed.value)
@@ -251,23 +260,27 @@ function platforms(extra: JsonValue | undefined): readonly JsonObject[] {
 }
 
 /**
- * Google accepts this text in place of a lost signature, and for calls of other models, which never had a signature.
- * The Gemini API also documents `context_engineering_is_the_way_to_go`
+ * Google accepts this text in place of a signature that was lost, and for calls of other models, which never had a
+ * signature. The Gemini API also documents `context_engineering_is_the_way_to_go`
  * (ai.google.dev/gemini-api/docs/thought-signatures, FAQs); Vertex documents only this text
- * (docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). Only the first call of a step needs one.
+ * (docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures). Only the first call of a step needs a
+ * signature.
  */
 const LOST_SIGNATURE = "skip_thought_signature_validator";
 
 /**
- * Returns the `extra_content` for a call that lacks its signature. Vertex also uses the key `vertex`:
- * earendil-works/pi#6733.
+ * Returns the `extra_content` for a call that lacks its signature. For Vertex, the signature is also under the key
+ * `vertex`: earendil-works/pi#6733.
  */
 export function lostExtra(service: string): JsonObject {
   const google = { thought_signature: LOST_SIGNATURE };
   return service === "vertex" ? { google, vertex: google } : { google };
 }
 
-/** Adds the signatures of the calls to the `reasoning_details` of a step of Gemini 3, if they are missing. */
+/**
+ * Returns the `reasoning_details` of a step of Gemini 3. If the details lack signatures, adds {@linkcode
+ * LOST_SIGNATURE} for each call.
+ */
 export function signedDetails(
   details: JsonValue[],
   calls: readonly JsonObject[],

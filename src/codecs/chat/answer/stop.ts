@@ -8,7 +8,10 @@ import {
   worseWord,
 } from "../../canonical/answer/stop_words.ts";
 
-/** The word for each reason. An unknown reason must not look like a good end. */
+/**
+ * The `finish_reason` for each stop reason. An unknown reason becomes `length`, because it must not look like a good
+ * end.
+ */
 const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
   end: "stop",
   stop_sequence: "stop",
@@ -27,7 +30,7 @@ type ChoiceEnd = { readonly stop: Stop } | { readonly failure: Failure };
  * Reads `finish_reason` and the fields that some providers put beside it. `native_finish_reason` is the word of the
  * provider behind a router. vLLM's `stop_reason` and SGLang's `matched_stop` are the stop string that matched.
  *
- * @returns `undefined` when the choice continues. DashScope writes the word `null` until the end.
+ * @returns `undefined` when the choice continues. As long as a choice continues, DashScope sends the word `null`.
  */
 export function decodeEnd(choice: JsonObject): ChoiceEnd | undefined {
   const { finish_reason, native_finish_reason } = choice;
@@ -45,7 +48,10 @@ export function decodeEnd(choice: JsonObject): ChoiceEnd | undefined {
     : { stop: { reason, raw } };
 }
 
-/** Returns the matched stop string. A number is the id of a token. A word such as `end_turn` is no stop string. */
+/**
+ * Returns the stop string that matched. Returns `undefined` if a provider's value is a number, which is a token id, or
+ * a reason such as `end_turn`.
+ */
 function stopString(
   { stop_reason, matched_stop }: JsonObject,
 ): string | undefined {
@@ -58,7 +64,7 @@ function isWord(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** Returns a `finish_reason`. */
+/** Returns the `finish_reason` for a stop. */
 export function encodeStop(stop: Stop): string {
   return WORD_BY_REASON[stop.reason];
 }

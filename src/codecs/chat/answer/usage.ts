@@ -11,8 +11,8 @@ import {
 import { readInput } from "../../canonical/answer/cache_counts.ts";
 
 /**
- * Parses a `usage` object. `prompt_tokens` includes cached tokens. Also reads the names that some providers borrow from
- * another protocol.
+ * Parses a `usage` object. `prompt_tokens` includes cached tokens. Some providers use the names of another protocol,
+ * such as `input_tokens`. These names are read too.
  *
  * @returns `undefined` when the object has no counts.
  */
@@ -97,7 +97,7 @@ function encodeDetails(
   return known.length === 0 ? {} : { [name]: Object.fromEntries(known) };
 }
 
-/** The totals of a usage, and the parts that explain a difference. */
+/** The input and output tokens of a usage, and the tokens that may be missing from their sum. */
 interface Counted {
   readonly input: number | undefined;
   readonly output: number | undefined;
@@ -107,10 +107,10 @@ interface Counted {
 }
 
 /**
- * Adds tokens that only `total_tokens` includes to the input or the output, according to the provider's details. xAI's
- * `completion_tokens` leave out reasoning. Mistral's `prompt_tokens` leave out audio, in tokens or in seconds
- * (https://docs.mistral.ai/capabilities/audio/). Without such details, the tokens are hidden thinking (Gemini). Tokens
- * that the details do not explain are not counted.
+ * Adds the tokens that only `total_tokens` includes to the input or the output. The provider's details decide between
+ * the two. xAI's `completion_tokens` leave out reasoning. Mistral's `prompt_tokens` leave out audio, in tokens or in
+ * seconds (https://docs.mistral.ai/capabilities/audio/). If there are no such details, the tokens are hidden thinking,
+ * as Gemini's are. If the details explain only some of the tokens, the rest is not counted.
  */
 function withHidden(value: JsonObject, counted: Counted): Counted {
   const { input, output, reasoning, audio } = counted;

@@ -79,8 +79,8 @@ function isContinuation(messages: JsonValue | undefined): boolean {
 }
 
 /**
- * Reads the tools. The deprecated `functions` become tools, and the model calls one at a time. When `tools` are
- * present too, the functions are added to them.
+ * Reads the tools. If a request has only the deprecated `functions`, they become tools that the model calls one at a
+ * time. If a request also has `tools`, the functions are added to the tools.
  */
 function decodeTooling(
   wire: WireRequest,
@@ -109,7 +109,7 @@ function decodeTooling(
   };
 }
 
-/** Returns true for a choice of Messages that allows one call at a time. */
+/** Returns true for a tool choice in the form of Messages that allows only one call at a time. */
 function isSingle(choice: WireRequest["tool_choice"]): boolean {
   return isJsonObject(choice) && choice.disable_parallel_tool_use === true;
 }
@@ -124,7 +124,7 @@ function decodeStopStrings(
   return strings.length > 0 ? strings : undefined;
 }
 
-/** The weights of other fields. A field that is missing here has the weight `report`. */
+/** The weights of extra fields. An extra field that is missing here has the weight `report`. */
 const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
   {
     n: (value) => value === 1 ? "ignore" : "reject",
@@ -158,7 +158,7 @@ function decodeExtras(body: JsonObject): Record<string, Extra> {
   return Object.fromEntries(extras);
 }
 
-/** Reads `logprobs: true`. Every other form stays an extra. */
+/** Reads `logprobs: true`. A `logprobs` with any other value becomes an extra. */
 function decodeLogprobs(
   { logprobs, top_logprobs: top }: JsonObject,
 ): CanonicalRequest["logprobs"] {
@@ -173,9 +173,9 @@ function isLogprobsKnown(field: string, body: JsonObject): boolean {
 }
 
 /**
- * Reads the amount of reasoning and its summary, from `reasoning_effort` and the extensions beside it. `thinking` comes
- * from DeepSeek, Kimi and Z.ai, and from LiteLLM with a budget. `reasoning` and `include_reasoning` come from
- * OpenRouter. LiteLLM accepts an object as the effort.
+ * Reads the amount of reasoning and the form of its summary, from `reasoning_effort` and its extensions. `thinking` is
+ * an extension of DeepSeek, Kimi and Z.ai, and with a budget of LiteLLM. `reasoning` and `include_reasoning` are
+ * extensions of OpenRouter. For LiteLLM, `reasoning_effort` may be an object.
  */
 function decodeReasoning(body: JsonObject): ReasoningSettings | undefined {
   const amount = decodeAmount(body);
@@ -214,7 +214,9 @@ function effortWord({ reasoning_effort }: JsonObject): JsonValue | undefined {
     : reasoning_effort ?? undefined;
 }
 
-/** Returns the summary that the request names, which some providers give to few accounts. */
+/**
+ * Returns the form of reasoning summary that the request names. Some providers give summaries only to few accounts.
+ */
 function decodeSummary(body: JsonObject): ReasoningSettings["summary"] {
   const router = objectOf(body.reasoning);
   const words = [
@@ -236,7 +238,10 @@ const SUMMARIES: ReadonlyMap<unknown, ReasoningSettings["summary"]> = new Map([
   ["detailed", "detailed"],
 ]);
 
-/** Returns true for a field that is already read here. It is kept only for providers with the same spelling. */
+/**
+ * Returns true if `decodeReasoning` reads the field. As an extra, such a field is kept only for providers with the same
+ * spelling.
+ */
 function isReasoningSwitch(field: string, value: JsonValue): boolean {
   switch (field) {
     case "reasoning_effort":
