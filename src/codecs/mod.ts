@@ -12,6 +12,7 @@ export {
   REMEDIES,
   UpstreamFailure,
 } from "./canonical/failure/failure.ts";
+export { ABILITY_ROWS } from "./canonical/request/ability_row.ts";
 export type { CanonicalRequest } from "./canonical/request/request.ts";
 export { type AnswerEvent, isOutput } from "./canonical/stream/event.ts";
 export { restoreNames } from "./canonical/tools/restore_tools.ts";
@@ -47,5 +48,4 @@ export {
 } from "./jobs/request_job.ts";
 export { translateRequest } from "./jobs/translate.ts";
 export { openFold, openTranslator } from "./jobs/stream_job.ts";
-export { refusesChat } from "./dialects/openai_models.ts";
 export { suitabilityOf } from "./jobs/suitability.ts";

@@ -161,7 +161,9 @@ export function writeRequest(
       request,
       aliases: bridged.aliases,
       cuts: watchableStops(
-        request.stop?.slice(holdsStops(adjusted) ? to.maxStops(target) : 0) ??
+        request.stop?.slice(
+          holdsStops(adjusted) ? to.ability(target).limits.mostStops : 0,
+        ) ??
           [],
         nameOf("stop"),
       ),

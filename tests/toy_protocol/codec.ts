@@ -25,6 +25,7 @@ import type {
 import { brokenEvent } from "../../src/codecs/canonical/stream/event.ts";
 import { readFrames } from "../../src/codecs/canonical/stream/read_frames.ts";
 import { chatCodec } from "../../src/codecs/chat/mod.ts";
+import { responsesCodec } from "../../src/codecs/responses/mod.ts";
 
 /*
  * A request is `{"said":[{"by":"you","text":"Hi"}],"most":9}`, an answer
@@ -106,7 +107,7 @@ function decodeFailure(status: number, body: JsonValue | undefined): Failure {
 export function createToyCodec(protocol: Protocol): Codec {
   return {
     protocol,
-    maxStops: () => 0,
+    ability: (target) => responsesCodec.ability(target),
     fieldNames: { ...chatCodec.fieldNames, messages: "said" },
     toolSupport: () => ({
       custom: false,

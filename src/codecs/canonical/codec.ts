@@ -7,6 +7,7 @@ import type { Emit, Stage } from "@gateway/base/stage";
 import type { Answer, Usage } from "./answer/answer.ts";
 import type { SealBinding } from "./content/sealed.ts";
 import type { Failure } from "./failure/failure.ts";
+import type { Ability, AbilityRow } from "./request/ability.ts";
 import type { LossReport } from "./request/loss.ts";
 import type {
   CanonicalRequest,
@@ -43,13 +44,10 @@ export interface Codec {
   readonly protocol: Protocol;
 
   /** Returns the kinds of tools that the target takes. Before encoding, `bridgeTools` replaces all others. */
-  toolSupport(target: Target): ToolSupport;
+  toolSupport(target: ModelTarget): ToolSupport;
 
-  /**
-   * Returns the most stop strings that the target accepts. The gateway itself cuts the answer at any further stop
-   * strings.
-   */
-  maxStops(target: Target): number;
+  /** Returns the parts of a request that the target takes, with the rows of the configuration. */
+  ability(target: ModelTarget): Ability;
 
   /** The names of the canonical fields in this protocol, for `x-gateway-dropped` and `param`. */
   readonly fieldNames: Readonly<Record<RequestField, string>>;
@@ -242,9 +240,17 @@ export interface Target {
   readonly model: string;
   /** The highest output limit of the model, in tokens, if configured. */
   readonly maxOutputTokens: number | undefined;
+  /** The rows of the configuration about requests to the model. A later row replaces parts of earlier ones. */
+  readonly ability?: readonly (AbilityRow | undefined)[] | undefined;
   /** The base URLs of the connection, if known. */
   readonly endpoints?: Readonly<Partial<Record<Endpoint, string>>> | undefined;
 }
+
+/** The facts of a target by which its dialect is found. */
+export type ModelTarget = Pick<
+  Target,
+  "service" | "model" | "endpoints" | "ability"
+>;
 
 /** The context in which an answer is encoded. */
 export interface AnswerContext {

@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from "@gateway/base/json";
-import { oncePer } from "@gateway/base/memo";
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
 import { type Ability, withRows } from "../canonical/request/ability.ts";
+import { createDialects } from "../canonical/request/ability_row.ts";
 import { CHAT_PROVIDERS } from "../dialects/chat_providers.ts";
 import {
   CHAT,
@@ -45,7 +45,9 @@ type Provider = Omit<ChatProvider, "services" | "sources">;
 const UNKNOWN: Provider = { rows: [COMPATIBLE_CHAT] };
 
 /** Returns the dialect of a target. For an unknown provider, returns the most compatible dialect. */
-export const dialectOf: (target: ModelAt) => ChatDialect = oncePer((target) => {
+export const dialectOf: (
+  target: ModelAt & Pick<Target, "ability">,
+) => ChatDialect = createDialects((target) => {
   const { service, model } = target;
   const provider = CHAT_PROVIDERS.find(({ services }) =>
     services.includes(service)

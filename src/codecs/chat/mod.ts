@@ -36,7 +36,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** The codec of Chat Completions, including the extensions of compatible providers. */
 export const chatCodec: Codec = {
   protocol: "chat",
-  maxStops: (target) => dialectOf(target).ability.limits.mostStops,
+  ability: (target) => dialectOf(target).ability,
   fieldNames: FIELD_NAMES,
   otherNames: {
     tools: ["functions"],

@@ -4,7 +4,7 @@ import {
   OPERATIONS,
   type Protocol,
 } from "@gateway/base/protocol";
-import type { Target } from "../canonical/codec.ts";
+import type { ModelTarget } from "../canonical/codec.ts";
 import { tooManyTools } from "../canonical/tools/bridge_tools.ts";
 import { CODECS } from "../codecs.ts";
 import {
@@ -35,7 +35,7 @@ interface Suitability {
 /** Returns how well a target suits a native request for an operation. */
 export function suitabilityOf(
   operation: Operation,
-  target: Target,
+  target: ModelTarget,
   { toolCount, effort }: RequestFacts,
 ): Suitability {
   const { endpoint, protocol } = OPERATIONS[operation];

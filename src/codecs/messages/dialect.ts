@@ -1,6 +1,10 @@
-import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import { type Ability, withRows } from "../canonical/request/ability.ts";
+import {
+  type Ability,
+  type AbilityRow,
+  withRows,
+} from "../canonical/request/ability.ts";
+import { createDialects } from "../canonical/request/ability_row.ts";
 import {
   CLAUDE_EFFORTS,
   claudeRowFor,
@@ -59,8 +63,8 @@ const GATEWAY = withRows(COMPATIBLE, {
  * Returns the dialect of a target: that of its Claude model at any provider, or else that of compatible servers.
  */
 export const dialectOf: (
-  target: Pick<Target, "service" | "model" | "endpoints">,
-) => MessagesDialect = oncePer((target) => {
+  target: Pick<Target, "service" | "model" | "endpoints" | "ability">,
+) => MessagesDialect = createDialects((target) => {
   const { service, model } = target;
   const claude = parseClaudeModel(model);
   const row = claude && claudeRowFor(claude);
@@ -86,7 +90,23 @@ export const dialectOf: (
       providerOf(target)?.dropsMismatches === true,
     limitsPropertyNames: !isGateway && claude !== undefined,
   };
-});
+}, unspoken);
+
+/** Returns the parts of an ability that Messages has no field for. */
+function unspoken({ schemas, tiers, settings }: Ability): AbilityRow {
+  return {
+    schemas: { json: schemas.json === "none" ? "none" : "schema" },
+    settings: {
+      ...settings,
+      ...{ seed: false, frequencyPenalty: false, presencePenalty: false },
+      ...{ verbosity: false, metadata: false, logprobs: false },
+      ...{ webSearch: false, cacheOptions: false, cacheRetention: false },
+      safetyIdentifier: false,
+    },
+    tiers: tiers.filter((tier) => tier !== "flex"),
+    names: false,
+  };
+}
 
 function providerOf({ endpoints }: Pick<Target, "endpoints">) {
   const url = endpoints?.messages;

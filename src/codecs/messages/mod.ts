@@ -41,7 +41,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** The codec of Anthropic's Messages, in both API versions and including compatible servers. */
 export const messagesCodec: Codec = {
   protocol: "messages",
-  maxStops: () => Infinity,
+  ability: (target) => dialectOf(target).ability,
   fieldNames: FIELD_NAMES,
   otherNames: {
     format: ["output_format"],

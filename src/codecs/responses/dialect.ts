@@ -1,6 +1,10 @@
-import { oncePer } from "@gateway/base/memo";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import { type Ability, withRows } from "../canonical/request/ability.ts";
+import {
+  type Ability,
+  type AbilityRow,
+  withRows,
+} from "../canonical/request/ability.ts";
+import { createDialects } from "../canonical/request/ability_row.ts";
 import { strictestEffort } from "../dialects/chat_rules.ts";
 import { rulesFor } from "../dialects/effort.ts";
 import {
@@ -33,8 +37,8 @@ export interface ResponsesDialect extends ResponsesSpelling {
 
 /** Returns the dialect of a target, or the most compatible one for an unknown provider. */
 export const dialectOf: (
-  target: Pick<Target, "service" | "model">,
-) => ResponsesDialect = oncePer((target) => {
+  target: Pick<Target, "service" | "model" | "ability">,
+) => ResponsesDialect = createDialects((target) => {
   const { service, model } = target;
   const {
     rows,
@@ -71,7 +75,22 @@ export const dialectOf: (
       },
     ),
   };
-});
+}, unspoken);
+
+/** Returns the parts of an ability that Responses has no field for. */
+function unspoken({ cacheMarks }: Ability): AbilityRow {
+  return {
+    reasoning: { modes: [] },
+    limits: { mostStops: 0 },
+    settings: {
+      ...{ topK: false, seed: false },
+      ...{ frequencyPenalty: false, presencePenalty: false },
+    },
+    cacheMarks: cacheMarks === "none" ? "none" : "content",
+    continues: false,
+    names: false,
+  };
+}
 
 /** The dialect and context that each step of encoding a request needs. */
 export interface Scope {

@@ -36,7 +36,7 @@ const FIELD_NAMES: Readonly<Record<RequestField, string>> = {
 /** The codec of OpenAI's Responses, and of the back end of Codex. */
 export const responsesCodec: Codec = {
   protocol: "responses",
-  maxStops: () => 0,
+  ability: (target) => dialectOf(target).ability,
   fieldNames: FIELD_NAMES,
   otherNames: { user: ["user"] },
   toolSupport(target) {

@@ -99,7 +99,7 @@ export type UpstreamAuth =
 export interface Connection extends
   Pick<
     Renamed<ConnectionFields>,
-    "name" | "service" | "enabled" | "strict" | "maxConcurrent"
+    "name" | "service" | "enabled" | "strict" | "maxConcurrent" | "ability"
   > {
   /** UUID, shown to callers as `provider_id`. */
   readonly id: string;
@@ -160,6 +160,7 @@ export interface ConnectionModel extends
     | "contextWindow"
     | "maxOutputTokens"
     | "omit"
+    | "ability"
     | "input"
     | "fallbacks"
     | "quotaRouting"

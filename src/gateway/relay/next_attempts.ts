@@ -98,11 +98,12 @@ function isSameTranslation(one: Candidate, other: Candidate): boolean {
 
 /** The settings that decide what the translation refuses. With equal settings, it refuses the same requests. */
 const translationOf = oncePer(({ connection, model }: Deployment) => {
-  const { service, endpoints, strict, omit } = connection;
+  const { service, endpoints, strict, omit, ability } = connection;
   const { upstream, maxOutputTokens = null, omit: omitted } = model;
-  return JSON.stringify(
-    [service, endpoints, strict, omit, upstream, maxOutputTokens, omitted],
-  );
+  return JSON.stringify([
+    ...[service, endpoints, strict, omit, upstream, maxOutputTokens, omitted],
+    ...[ability, model.ability],
+  ]);
 });
 
 /**

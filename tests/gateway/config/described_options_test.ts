@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ABILITY_ROWS } from "../../../src/codecs/canonical/request/ability_row.ts";
 import type { Config } from "../../../src/gateway/config/config.ts";
 import { describeConfig } from "../../../src/gateway/config/describe.ts";
 import { connectionFile, tokenFile } from "../../support/gateway/config.ts";
@@ -42,6 +43,41 @@ function pairs(
     }),
   );
 }
+
+type AbilityField = Extract<
+  typeof ABILITY_ROWS.fields[string],
+  { readonly kind: string }
+>;
+
+/** Returns two values of each field of an ability. */
+function abilityValues(
+  fields: typeof ABILITY_ROWS.fields,
+  prefix = "",
+): Readonly<Record<string, Values>> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => {
+      const path = prefix + name.replace(/[A-Z]/g, "_$&").toLowerCase();
+      return "fields" in field
+        ? Object.entries(abilityValues(field.fields, `${path}.`))
+        : [[path, valuesOf(field)]];
+    }),
+  );
+}
+
+function valuesOf(field: AbilityField): Values {
+  switch (field.kind) {
+    case "flag":
+      return [true, false];
+    case "number":
+      return [1, 2];
+    case "word":
+      return [field.words[0], field.words[1]];
+    case "words":
+      return [[field.words[0]], [field.words[1]]];
+  }
+}
+
+const ABILITY = abilityValues(ABILITY_ROWS.fields);
 
 const TLS: Pair = [{}, { server: { tls: { cert: "c", key: "k" } } }];
 
@@ -240,6 +276,8 @@ const SHOWN: Readonly<Record<string, Pair>> = {
     "rules[].weight": [undefined, 2],
     "rules[].group": ["a", "b"],
   }, "identity[]."),
+  ...pairs(ABILITY, "connections[].ability."),
+  ...pairs(ABILITY, "connections[].models[].ability."),
   ...pairs(LIMITS, "tokens[].limits[]."),
   ...pairs(LIMITS, "defaults.limits[]."),
   ...pairs(LIMITS, "identity[].rules[].limits[]."),

@@ -36,6 +36,17 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   "server.removed_tokens": "one of two words",
   "connections[].headers_drop": "names of betas",
   "connections[].models[].max_output_tokens": "a number",
+  ...Object.fromEntries(
+    ["connections[].ability.", "connections[].models[].ability."].flatMap(
+      (prefix) => [
+        [`${prefix}limits.least_output_tokens`, "a number"],
+        [`${prefix}limits.most_output_tokens`, "a number"],
+        [`${prefix}limits.usual_output_tokens`, "a number"],
+        [`${prefix}settings.cache_key`, "a flag"],
+        [`${prefix}settings.max_output_tokens`, "a flag"],
+      ],
+    ),
+  ),
 };
 
 Deno.test("check and problems show no secret option, and check shows no secret in a URL", async () => {

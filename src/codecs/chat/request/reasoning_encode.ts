@@ -15,9 +15,15 @@ export function encodeReasoning(
     if (effort !== undefined) return { reasoning: { effort } };
     return mode === undefined ? {} : { reasoning: { enabled: true } };
   }
-  const type = mode === "off" ? "disabled" : thinkingWord;
+  const type = mode === "off"
+    ? "disabled"
+    : mode === "between_tools"
+    ? mode
+    : thinkingWord;
   return present({
-    thinking: mode === undefined ? undefined : { type },
+    thinking: mode === undefined
+      ? undefined
+      : present({ type, budget_tokens: budgetTokens }),
     reasoning_effort: effort && (effortWords[effort] ?? effort),
   });
 }

@@ -7,9 +7,6 @@ import type { CanonicalRequest } from "../../canonical/request/request.ts";
 const SHORT_SECONDS = 300;
 const LONG_SECONDS = 3600;
 
-/** The maximum number of marks that providers accept in one request, including the automatic one. */
-const MAX_MARKS = 4;
-
 /** Parses the `cache_control` of a block, tool or request. */
 export function decodeCache(holder: JsonObject): CacheMark | undefined {
   const mark = holder.cache_control;
@@ -49,15 +46,20 @@ const MARKED_MESSAGES = 2;
 /**
  * Marks the prefix for a caller with a cache key and without marks of its own. OpenAI caches prefixes by itself, but
  * Claude caches only marked prefixes: https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+ *
+ * @param most The most marks that the provider accepts in one request.
  */
 export function markKeyedPrefix<
   Message extends { readonly role: string; readonly content: JsonObject[] },
 >(
   request: CanonicalRequest,
   { system, messages }: Prefix<Message>,
+  most: number,
 ): Prefix<Message> {
   const hasOwn = request.cache !== undefined || countCacheMarks(request) > 0;
-  if (request.cacheKey === undefined || hasOwn) return { system, messages };
+  if (request.cacheKey === undefined || hasOwn || most <= MARKED_MESSAGES) {
+    return { system, messages };
+  }
   const users = messages.filter(({ role }) => role === "user")
     .slice(-MARKED_MESSAGES);
   return {
@@ -78,8 +80,6 @@ function markLast(blocks: readonly JsonObject[]): JsonObject[] {
 
 /** Writes the marks of one request in the order of its prefix: tools, system, messages. */
 export interface CacheWriter {
-  /** The number of marks that are left out, because providers reject more than four. */
-  readonly surplus: number;
   /**
    * Writes a mark as {@linkcode encodeCache} does. Leaves out the first marks of a surplus, because the prefixes of
    * later marks include theirs.
@@ -87,13 +87,18 @@ export interface CacheWriter {
   write(cache: CacheMark | undefined): JsonObject;
 }
 
-/** Creates a writer for the marks of `request`. */
-export function createCacheWriter(request: CanonicalRequest): CacheWriter {
-  const room = MAX_MARKS - (request.cache === undefined ? 0 : 1);
-  const surplus = Math.max(0, countCacheMarks(request) - room);
-  let toSkip = surplus;
+/**
+ * Creates a writer for the marks of `request`.
+ *
+ * @param most The most marks that the provider accepts in one request, including the automatic one.
+ */
+export function createCacheWriter(
+  request: CanonicalRequest,
+  most: number,
+): CacheWriter {
+  const room = most - (request.cache === undefined ? 0 : 1);
+  let toSkip = Math.max(0, countCacheMarks(request) - room);
   return {
-    surplus,
     write(cache) {
       if (cache === undefined) return {};
       if (toSkip === 0) return encodeCache(cache);

@@ -27,7 +27,11 @@ export function encodeRequest(
     context,
     (block) => thinkingFor(block, { dialect, context }) !== undefined,
   );
-  const scope: Scope = { dialect, context, cache: createCacheWriter(given) };
+  const { cacheMarks, limits } = dialect.ability;
+  const mostMarks = cacheMarks === "none" ? 0 : limits.mostCacheMarks;
+  const marked = cacheMarks === "content" ? { ...given, tools: [] } : given;
+  const cache = createCacheWriter(marked, mostMarks);
+  const scope: Scope = { dialect, context, cache };
   const extras = ownExtras(request, "messages");
   const tooling = encodeTooling(fitted, scope);
   const turns = encodeTurns(request.turns, scope);
@@ -36,7 +40,7 @@ export function encodeRequest(
       ? turns.system
       : [...turns.system, { type: "text", text: fitted.instruction }],
     messages: withNudge(turns.messages, fitted.tooling.nudge),
-  });
+  }, mostMarks);
   const thinking = encodeThinking(reasoning, request.reasoning);
   const { temperature, topP, topK } = request.sampling;
   return {
@@ -57,7 +61,7 @@ export function encodeRequest(
     }),
     ...encodeServiceTier(request.serviceTier),
     ...encodeUser(request.user, extras.metadata),
-    ...encodeCache(request.cache),
+    ...(mostMarks === 0 ? {} : encodeCache(request.cache)),
   };
 }
 

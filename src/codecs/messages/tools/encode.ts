@@ -52,7 +52,8 @@ function encodeFunction(
 ): JsonObject {
   const { name, description } = tool;
   const providerMetadata = tool.providerMetadata?.messages ?? {};
-  const cache = scope.cache.write(tool.cache);
+  const isMarked = scope.dialect.ability.cacheMarks === "content_and_tools";
+  const cache = isMarked ? scope.cache.write(tool.cache) : {};
   if (
     typeof providerMetadata.type === "string" &&
     typedToolOf(providerMetadata.type) !== undefined

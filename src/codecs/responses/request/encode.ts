@@ -117,8 +117,8 @@ function encodeRecords(
     metadata: metadata && { ...metadata },
     service_tier: tier && !priorityOnly
       ? encodeServiceTier(tier, "responses")
-      : tier?.tier === "priority"
-      ? "priority"
+      : tier?.tier === "priority" || tier?.tier === "flex"
+      ? tier.tier
       : undefined,
   });
 }

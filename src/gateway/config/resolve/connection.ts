@@ -1,6 +1,6 @@
 import { type Family, isFurther, type Protocol } from "@gateway/base/protocol";
 import { mapValues } from "@gateway/base/std";
-import { readLesson, refusesChat } from "@gateway/codecs";
+import { readLesson, suitabilityOf } from "@gateway/codecs";
 import type { Connection, ConnectionModel, Timeouts } from "../config.ts";
 import type { GeneralFields } from "../schema/config_file.ts";
 import { queueField } from "../schema/fields.ts";
@@ -78,6 +78,7 @@ export async function resolveConnection(
     force: { ...preset.force, ...fields.force },
     omit: [...new Set([...preset.omit, ...fields.omit])],
     strict: fields.strict,
+    ability: fields.ability,
     quota,
     maxConcurrent: fields.max_concurrent,
     queue: queue && renamed(queueField(), queue),
@@ -132,8 +133,12 @@ function checkRoutingFields(
   const { service } = fields;
   fields.models.forEach(({ id, upstream, omit, lessons }, index) => {
     const ofModel = [...path, "models", index];
-    const target = { service, model: upstream ?? id };
-    if (!endpoints.responses && refusesChat(target, { hasTools: true })) {
+    const { isRefused } = suitabilityOf(
+      "chat_completions",
+      { service, model: upstream ?? id },
+      { toolCount: 1 },
+    );
+    if (!endpoints.responses && isRefused) {
       const message =
         "refuses Chat Completions, or those with both tools and reasoning. Set `endpoints.responses`, so that the gateway translates them.";
       findings.warn(ofModel, message);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { JsonValue } from "@gateway/base/json";
+import { ABILITY_ROWS } from "@gateway/codecs";
 import {
   ENDPOINT_NAMES,
   FAMILIES,
@@ -22,6 +23,7 @@ import {
   secret,
   text,
   tokens,
+  wholeNumber,
 } from "./fields.ts";
 import { keysSchema, tokenExchangeSchema } from "./token_exchange.ts";
 import { valueHint } from "./problems.ts";
@@ -131,6 +133,16 @@ const priceSchema = z.strictObject({
   ),
 });
 
+/** What a provider takes of translated requests. */
+const abilitySchema = z.strictObject(ABILITY_ROWS.options<z.ZodType>({
+  flag,
+  number: (field) => (field.whole ? wholeNumber(field) : decimal(field)),
+  word: (words) => z.enum(words),
+  words: (words) => z.array(z.enum(words)),
+  group: (options) => z.strictObject(options),
+  optional: (option, about) => option.optional().describe(about),
+})).transform(ABILITY_ROWS.read);
+
 /** A model of a connection. A bare text is its id. */
 export const modelSchema = orBareId(
   z.strictObject({
@@ -158,6 +170,7 @@ export const modelSchema = orBareId(
     lessons: z.array(text()).default([]).describe(
       "Changes to its translated requests, in the words of `check --live --try` and of the log's `lesson`.",
     ),
+    ability: abilitySchema.optional().describe("Over the connection's own."),
     input: z.array(z.enum(INPUT_KINDS)).min(1).optional().describe(
       "The kinds of input that it accepts, reported to clients. Default: the provider's value.",
     ),
@@ -280,6 +293,9 @@ export const connectionSchema = z.strictObject({
     .describe(
       "Fields removed from translated requests. `messages[].name` removes one from each message.",
     ),
+  ability: abilitySchema.optional().describe(
+    "What the provider takes of translated requests, in place of what the gateway knows. `check --model ID` prints it.",
+  ),
   strict: flag().default(false)
     .describe(
       "true: a request gets a 400 when translation would drop a field.",

@@ -111,6 +111,7 @@ export const targetOf = oncePer((
   endpoints: connection.endpoints,
   model: model.upstream,
   maxOutputTokens: model.maxOutputTokens,
+  ability: [connection.ability, model.ability],
 }));
 
 /**

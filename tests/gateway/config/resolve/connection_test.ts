@@ -55,6 +55,17 @@ const PROBLEMS = yamlTable(`
 { models: [{ id: a, lessons: ["omit temperature", "omit messages"] }] } →
   connections[0].models[0].lessons[1]: is no lesson. Copy one from \`check --live --try\` or the
   log's \`lesson\`.
+{ ability: { limits: { most_stops: -1 } } } → connections[0].ability.limits.most_stops: must be at
+  least 0.
+{ ability: { reasoning: { effort: [low] } } } → connections[0].ability.reasoning.effort:
+  is not a known key. Did you mean "efforts"?
+{ ability: { reasoning: { efforts: [low, huge] } } } → connections[0].ability.reasoning.efforts[1]:
+  must be one of none, minimal, low, medium, high, xhigh, max.
+{ ability: { protocol: chat } } → connections[0].ability.protocol: is not a known key.
+  Known here: reasoning, tools, schemas, sampling, limits, settings, tiers, cache_marks, continues,
+  names.
+{ models: [{ id: a, ability: { tools: { forbid: 1 } } }] } →
+  connections[0].models[0].ability.tools.forbid: must be true or false.
 { quota: { url: nowhere } } → connections[0].quota.url: must be a URL such as
   https://api.example.com/v1.
 { models: [a, b, { id: a }] } → connections[0].models[2]: has the id of connections[0].models[0].

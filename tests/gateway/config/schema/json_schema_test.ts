@@ -63,6 +63,21 @@ connections:
   force: { store: [1, { deep: null }] }
   omit: [temperature]
   strict: true
+  ability: &ability
+    reasoning: { by_default: true, modes: [off, adaptive], efforts: [none, low], least: low, usual: low }
+    tools: { force: any, forbid: false, parallel: false, mixed_strict: false }
+    schemas: { json: none, format_schemas: false, formats_with_tools: "false" }
+    sampling: { free: never, both: false, most_temperature: 0.5 }
+    limits:
+      { least_output_tokens: 1, most_output_tokens: "8192", usual_output_tokens: 4096, most_stops: 0, blank_stops: false, most_cache_marks: 2 }
+    settings:
+      { temperature: true, top_p: true, top_k: false, seed: false, frequency_penalty: false, presence_penalty: false,
+        max_output_tokens: true, verbosity: false, user: false, cache_key: false, metadata: false, logprobs: false,
+        web_search: false, cache_options: false, cache_retention: false, safety_identifier: false }
+    tiers: [auto, flex]
+    cache_marks: content
+    continues: false
+    names: false
   quota:
     kind: json
     plan: personal
@@ -98,6 +113,7 @@ connections:
     max_output_tokens: 5
     omit: [top_p]
     lessons: [describe pattern]
+    ability: *ability
     input: [text, image, pdf, audio]
     reasoning: [low, high]
     fallbacks: [short]

@@ -39,6 +39,11 @@ import { createFakeThreads } from "../../../support/fakes/fake_translation_threa
 import { FEATURES } from "../../../support/dialects/features.ts";
 import { requestOf } from "../../../support/wire/requests.ts";
 import { settle } from "../../../support/settle.ts";
+import {
+  connectionFile,
+  minimalConfig,
+} from "../../../support/gateway/config.ts";
+import { targetOf as deploymentTarget } from "../../../../src/gateway/relay/routing/candidate.ts";
 import { targetOf } from "../../../support/dialects/targets.ts";
 
 /** The longest body that is translated without a thread, in bytes. */
@@ -164,6 +169,37 @@ Deno.test("a thread translates a request exactly like the main thread, refusals 
         }
       });
     }
+  });
+});
+
+Deno.test("a thread gets the ability that the file sets for the model", async () => {
+  const { connections } = await minimalConfig({
+    connections: [connectionFile({
+      ability: { settings: { seed: false }, names: false },
+      models: [{
+        id: "m",
+        ability: { settings: { seed: true, top_p: false } },
+      }],
+    })],
+  });
+  const [connection] = connections;
+  const [model] = connection?.models ?? [];
+  assert.ok(connection && model);
+  const target = deploymentTarget({ connection, model });
+  const body = longBody(hello("chat", {
+    ...{ seed: 5, top_p: 0.5, temperature: 0.5 },
+    messages: [{ role: "user", name: "n", content: "Hello" }],
+  }));
+  const job = jobOf(body, { to: "chat", target, omit: [] });
+  await withThreads(async (elsewhere) => {
+    const received = await elsewhere.request(job, SHAPE, wanted());
+    const { seed, top_p, temperature } = JSON.parse(textOf(received.body));
+    assert.deepEqual([seed, top_p, temperature], [5, undefined, 0.5]);
+    assert.deepEqual([...received.dropped], ["top_p", "messages[].name"]);
+    assert.deepEqual(
+      await outcome(elsewhere.request(job, SHAPE, wanted())),
+      await outcome(here.request(job, SHAPE, wanted())),
+    );
   });
 });
 
