@@ -19,7 +19,7 @@ import type { AnswerEvent } from "./stream/event.ts";
 /**
  * The codec of one protocol. Decoding converts the protocol to the canonical form, and encoding converts back. All
  * functions are pure: no I/O, no clock, no shared state, so a retry can call them again. An encoder does not depend on
- * the protocol of its input.
+ * the protocol from which its input was decoded.
  *
  * @example
  * ```ts
@@ -66,16 +66,16 @@ export interface Codec {
   decodeRequest(body: JsonObject): CanonicalRequest;
 
   /**
-   * Writes a request to an upstream. With `request.stream`, it requests a stream that includes usage.
+   * Writes a request to an upstream. If `request.stream` is true, the body requests a stream with usage.
    *
    * @throws {GatewayError} As `context.reportDropped` does.
    */
   encodeRequest(request: CanonicalRequest, context: RequestContext): JsonObject;
 
   /**
-   * Removes from a body the earlier reasoning that the upstream would reject. Returns the new body and the binding of
-   * the answer's reasoning, or `undefined` when the upstream binds reasoning to nothing. Absent when no upstream of
-   * this protocol binds reasoning.
+   * Removes from a request's body the earlier reasoning that the upstream would reject. Returns the new body, and the
+   * conversation to which the upstream will bind the answer's reasoning. Returns `undefined` if the upstream binds
+   * reasoning to no conversation. Absent when no upstream of this protocol binds reasoning.
    */
   settleReasoning?(
     body: JsonObject,
@@ -85,20 +85,20 @@ export interface Codec {
   /**
    * Reads an upstream's JSON answer.
    *
-   * @param ids The source of ids for calls without one.
+   * @param ids The source of ids for calls without an id.
    * @throws {UpstreamFailure} When the body is no answer of this protocol, reports an error, or is incomplete.
    */
   decodeAnswer(body: JsonValue, ids: Ids): Answer;
 
   /**
-   * Returns a function that maps the ids of an answer's calls to the caller's ids, which the next request repeats. Call
-   * the function once for each call, in order. Absent when calls keep their ids.
+   * Returns a function that maps the ids of an answer's calls to ids for the caller. The caller's next request repeats
+   * these ids. Call the function once for each call, in order. Absent when calls keep their ids.
    */
   createAnswerIds?(request: CanonicalRequest): (id: string) => string;
 
   /**
-   * Returns the part of the history that the encoders of the answer need; absent: none. The rest is released before the
-   * answer arrives.
+   * Returns the part of the history that the encoders of the answer need. All other turns are released before the
+   * answer arrives. Absent when the encoders need no history.
    */
   historyForAnswer?(turns: readonly Turn[]): readonly Turn[];
 
@@ -106,11 +106,11 @@ export interface Codec {
   encodeAnswer(answer: Answer, context: AnswerContext): JsonObject;
 
   /**
-   * Returns a decoder of an upstream's stream. Its output always follows the grammar of {@linkcode AnswerEvent}, and it
-   * never throws. A malformed frame, an error frame, an exceeded size limit and an early end become one `failure`
-   * event. Frames after a terminal event are ignored.
+   * Returns a decoder of an upstream's stream. The decoder never throws, and its output always follows the grammar of
+   * {@linkcode AnswerEvent}. A malformed frame, an error frame, an exceeded size limit and an early end become one
+   * `failure` event. Frames after a terminal event are ignored.
    *
-   * @param ids The source of ids for calls without one.
+   * @param ids The source of ids for calls without an id.
    */
   createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent>;
 
@@ -125,7 +125,7 @@ export interface Codec {
    */
   decodeFailure(status: number, body: JsonValue | undefined): Failure;
 
-  /** Writes the error response to a caller for an upstream's failure before any output. */
+  /** Writes the error response to a caller when the upstream fails before any output. */
   encodeFailure(failure: Failure, requestId: string): EncodedFailure;
 
   /** Writes an error of the gateway as the body of a response to a caller (docs/design.md#errors). */
@@ -138,7 +138,7 @@ export interface Codec {
    * Returns the protocol's own headers for an upstream, with the version that {@linkcode Codec.encodeRequest} writes.
    *
    * @param messagesVendor `<vendor_b>`, the prefix of the version header of Messages.
-   * @param target The target of a request that {@linkcode Codec.encodeRequest} wrote.
+   * @param target The target of the request, if {@linkcode Codec.encodeRequest} wrote the request.
    */
   requestHeaders(
     messagesVendor: string,
@@ -178,8 +178,8 @@ export interface EncodedFailure {
 }
 
 /**
- * Writes canonical events as frames with one line of data. Its `push` throws an {@linkcode UpstreamFailure} when it
- * would hold more than `MAX_HELD_CHARACTERS`. After that, push this failure as the next event.
+ * Writes canonical events as frames with one line of data. `push` throws an {@linkcode UpstreamFailure} when the
+ * encoder would hold more than `MAX_HELD_CHARACTERS`. After that, push this failure as the next event.
  */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
   /** Emits a keep-alive while the upstream is silent, or nothing when the protocol does not allow one at this point. */
@@ -188,11 +188,11 @@ export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
 
 /** The kinds of tools that a request may contain. */
 export interface ToolSupport {
-  /** True when tools with free-text input exist. If false, they become functions with one string. */
+  /** True when tools may take free text as input. If false, such tools become functions with one string argument. */
   readonly custom: boolean;
-  /** True when namespaces exist. If false, their tools become `namespace__name`. */
+  /** True when tools may be in namespaces. If false, a tool in a namespace is renamed to `namespace__name`. */
   readonly namespaces: boolean;
-  /** The longest tool name, in characters of `A-Z a-z 0-9 _ -`. Longer ones are cut and hashed. */
+  /** The longest tool name, in characters of `A-Z a-z 0-9 _ -`. Longer names are cut and get a hash. */
   readonly maxNameLength: number;
   /** True when tool names must begin with a letter, and may not contain `-`; absent: false. */
   readonly hasPlainNames?: boolean | undefined;
@@ -215,7 +215,7 @@ export interface RequestContext extends LossReport {
 /** The options of {@linkcode Codec.settleReasoning}. */
 export interface SettleReasoningOptions {
   readonly target: Target;
-  /** Returns the binding of sealed reasoning by its value; `undefined` when it is unknown. */
+  /** Returns the binding of the sealed reasoning with this value; `undefined` when the binding is unknown. */
   boundOf(value: string): SealBinding | undefined;
 }
 
@@ -232,9 +232,9 @@ export interface SettledReasoning {
 
 /** The connection and model that get the request. */
 export interface Target {
-  /** The kind of service, such as `zai`, by which the encoder finds the dialect. */
+  /** The kind of service, such as `zai`. It decides in which dialect the encoder writes. */
   readonly service: string;
-  /** The id of the connection, because sealed parts go back only to their issuer. */
+  /** The id of the connection. A sealed part goes back only to the connection that issued the part. */
   readonly connectionId: string;
   /** The upstream's id of the model. */
   readonly model: string;
@@ -255,20 +255,20 @@ export type ModelTarget = Pick<
 /** The context in which an answer is encoded. */
 export interface AnswerContext {
   readonly ids: Ids;
-  /** The start of the answer in milliseconds since 1970, for upstreams that do not report it. */
+  /** The start of the answer in milliseconds since 1970, for upstreams that report no start. */
   readonly nowMs: number;
-  /** Returns the current time in milliseconds since 1970, for streamed answers; absent for a complete one. */
+  /** Returns the current time in milliseconds since 1970, for streamed answers; absent for a complete answer. */
   readonly now?: (() => number) | undefined;
   /** The model to name in the answer. */
   readonly model: string;
   /**
-   * The caller's request as the same codec decoded it, for fields that an answer repeats. Its history has only the
-   * turns of {@linkcode Codec.historyForAnswer}.
+   * The caller's request as the same codec decoded it. An answer repeats some fields of the request. The history of the
+   * request has only the turns of {@linkcode Codec.historyForAnswer}.
    */
   readonly request: CanonicalRequest;
-  /** An estimate of the request's tokens, for streams that must state a count before the upstream does. */
+  /** An estimate of the request's tokens. Some streams must state their count before the upstream reports the count. */
   readonly estimatedInputTokens: number;
-  /** The gateway's id of the request, for errors that name it. */
+  /** The gateway's id of the request, for errors that name the request. */
   readonly requestId: string;
   /** The id of the connection that answers, for the envelopes of sealed parts. */
   readonly connectionId: string;
@@ -278,38 +278,38 @@ export interface AnswerContext {
 
 /** The functions that read native answers for the log. Native answers are not decoded. */
 export interface AnswerWatch {
-  /** ASCII text in every stream event that counts tokens. It begins with rare characters, for a fast search. */
+  /** ASCII text in every stream event with token counts. It begins with rare characters, so a search for it is fast. */
   readonly usageMark: string;
-  /** Returns true when the unparsed text of a stream event or a whole answer may count tokens. */
+  /** Returns true when the unparsed text of a stream event or a whole answer may contain token counts. */
   mayCount(text: string): boolean;
-  /** Returns true when a whole answer may be a failure, by its first 256 characters. */
+  /** Returns true when a whole answer with these first 256 characters may be a failure. */
   mayBeFailure(start: string): boolean;
   /** Returns true when a stream event has output that the caller sees: text, reasoning or a call. */
   isOutput(event: JsonObject): boolean;
-  /** The names of the fields with output in stream events. Only strings in them count. */
+  /** The names of the fields with output in stream events. Only strings in these fields are output. */
   readonly writtenKeys: ReadonlySet<string>;
   /** Returns the failure in a stream event or a whole answer, for `decodeFailure`; `undefined` when there is none. */
   failureOf(body: JsonObject): JsonObject | undefined;
   /** Returns the model that a stream event or a whole answer names, if any. */
   modelOf(body: JsonObject): string | undefined;
   /**
-   * Returns the token counts after a stream event or a whole answer; `undefined` when it counts none.
+   * Returns the token counts after a stream event or a whole answer; `undefined` when the body has no token counts.
    *
-   * @param before The counts of the events before it.
+   * @param before The token counts after the previous event.
    */
   usageOf(body: JsonObject, before?: Usage): Usage | undefined;
   /**
    * Returns the provider's reasons for dropping earlier reasoning of the request, from an event or an answer that
-   * counts tokens. Absent when no provider of this protocol reports any.
+   * counts tokens. Absent when no provider of this protocol reports such reasons.
    */
   droppedOf?(body: JsonObject): readonly string[];
   /**
-   * Returns true when an event is the protocol's regular end of a stream. It is called with the last few events,
+   * Returns true when an event is the protocol's regular end of a stream. Called with each of the last few events,
    * because some providers send a `[DONE]` or token counts after the end.
    *
    * @param data The event's data; for very long data at least the first and the last 256 characters.
    */
   isEnd(data: string): boolean;
-  /** Returns true when an event may be a failure that ends a stream. It gets the same events as `isEnd`. */
+  /** Returns true when an event may be a failure that ends a stream. Called with the same events as `isEnd`. */
   isFailure(data: string): boolean;
 }

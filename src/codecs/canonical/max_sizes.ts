@@ -3,12 +3,12 @@
 /** The most blocks of one answer. */
 export const MAX_BLOCKS = 1024;
 
-/** The most characters of one answer that a stage may hold. */
+/** The most characters of one answer that a stage of the translation may hold in memory. */
 export const MAX_HELD_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * The most bytes of a stream without any output, after decompression. It is far more than one event may have, but a few
- * hundred compressed bytes can exceed it.
+ * The most bytes, after decompression, that a stream may send without any output. This is twice `MAX_FRAME_CHARACTERS`,
+ * but a few hundred compressed bytes may decompress to more.
  */
 export const MAX_EMPTY_BYTES: number = 16 * 1024 * 1024;
 

@@ -3,7 +3,7 @@ import type { Protocol } from "@gateway/base/protocol";
 import type { InnerSettings, ProviderMetadata, Raw, Weight } from "./extras.ts";
 import type { Sealed } from "./sealed.ts";
 
-/** One part of a turn or an answer. A kind that only one protocol has is `opaque`. */
+/** One part of a turn or an answer. If only one protocol has such a part, the block is an `OpaqueBlock`. */
 export type Block =
   | TextBlock
   | ImageBlock
@@ -50,8 +50,8 @@ export interface MessageHead {
 }
 
 /**
- * A text; in an answer, with its citations. Empty text is allowed here; encoders omit it when their protocol forbids
- * empty text.
+ * A text. In an answer, the text may have citations. The text may be empty: an encoder omits empty text if its protocol
+ * forbids it.
  */
 export interface TextBlock {
   readonly kind: "text";
@@ -68,7 +68,7 @@ export interface TextBlock {
 export type MediaSource =
   | {
     readonly type: "base64";
-    /** Such as `image/png`, in lower case; always `image/jpeg`, never `image/jpg`. */
+    /** The media type in lower case, such as `image/png`. For JPEG, it is always `image/jpeg`. */
     readonly mediaType: string;
     /** Standard base64 without a `data:` prefix. */
     readonly data: string;
@@ -99,7 +99,7 @@ export interface FileBlock {
   };
   /** File name or title. */
   readonly name?: string | undefined;
-  /** The caller's notes about the document, which are not part of it. */
+  /** The caller's notes about the document. The notes are not part of the document. */
   readonly context?: string | undefined;
   /** True when the answer must cite the document. */
   readonly isCited?: boolean | undefined;
@@ -109,17 +109,17 @@ export interface FileBlock {
 
 export interface AudioBlock {
   readonly kind: "audio";
-  /** Such as `wav` or `mp3`. */
+  /** The format of the audio, such as `wav` or `mp3`. */
   readonly format: string;
-  /** Standard base64. */
+  /** The audio in standard base64. */
   readonly data: string;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 /**
- * The model's reasoning. `parts` are the readable parts in order: usually one, several when a Responses model writes a
- * summary in paragraphs, none when the reasoning is hidden. A protocol with one text joins them with a blank line.
- * `sealed` must go back to the upstream unchanged.
+ * The model's reasoning. `parts` are the readable parts in order. Usually there is one part. There are several when a
+ * Responses model writes a summary in paragraphs, and none when the reasoning is hidden. If a protocol has only one
+ * text for reasoning, a blank line separates the parts. `sealed` must go back to the upstream unchanged.
  */
 export interface ReasoningBlock {
   readonly kind: "reasoning";
@@ -138,7 +138,7 @@ export interface ReasoningPart {
 export type ReasoningForm = "summary" | "raw";
 
 interface CallBlock {
-  /** The id that the call's result refers to; never empty, of any length and any characters. */
+  /** The id by which the result refers to the call. The id is never empty, but may have any length and characters. */
   readonly id: string;
   readonly name: string;
   /** The namespace tool that holds the tool. */
@@ -154,11 +154,11 @@ interface CallBlock {
 /** A call of a function tool. */
 export interface FunctionCallBlock extends CallBlock {
   readonly kind: "function_call";
-  /** The JSON text of the model, which may be invalid; empty means no arguments. */
+  /** The JSON text as the model wrote it. The text may be invalid; an empty text means no arguments. */
   readonly arguments: string;
 }
 
-/** A call of a custom tool, whose input is free text. */
+/** A call of a custom tool. The input of the call is free text. */
 export interface CustomCallBlock extends CallBlock {
   readonly kind: "custom_call";
   readonly input: string;
@@ -169,7 +169,7 @@ export interface ToolResultBlock {
   readonly kind: "tool_result";
   /** The `id` of the call. */
   readonly callId: string;
-  /** The kind of the call; `function` when the protocol does not state it and the call is not in the history. */
+  /** The kind of the call; `function` when the protocol states no kind and the call is not in the history. */
   readonly callKind: "function" | "custom";
   readonly content: readonly ResultContent[];
   readonly isError: boolean;
@@ -186,8 +186,8 @@ export interface RefusalBlock {
 }
 
 /**
- * A block that only one protocol has: a server tool's call or result, or an item of an unknown kind. The protocol's own
- * codec writes `value` again. Other encoders write `text` if there is one, and else report the loss by `weight`.
+ * A block that only one protocol has: a server tool's call or result, or an item of an unknown kind. The codec of
+ * that protocol writes `value` again. Other encoders write `text`. Without `text`, they report the loss by `weight`.
  */
 export interface OpaqueBlock {
   readonly kind: "opaque";
@@ -197,11 +197,11 @@ export interface OpaqueBlock {
   readonly value: JsonValue;
   /** A text form for models that do not know the block. */
   readonly text?: string | undefined;
-  /** Set for a web search of the upstream in an answer. */
+  /** Set when the block is a web search that the upstream ran for an answer. */
   readonly search?: SearchRun | undefined;
-  /** The content as other blocks, when text alone is not enough. */
+  /** The content as blocks that every protocol has, when `text` alone is not enough. */
   readonly content?: readonly (TextBlock | ImageBlock)[] | undefined;
-  /** The cache mark of `text` or `content`; `value` contains its own. */
+  /** The cache mark for encoders that write `text` or `content`. In `value`, the mark is already contained. */
   readonly cache?: CacheMark | undefined;
   readonly weight: Weight;
   readonly providerMetadata?: ProviderMetadata | undefined;
@@ -225,7 +225,7 @@ export interface Citation {
   readonly startIndex?: number | undefined;
   /** The end of the cited text, exclusive. */
   readonly endIndex?: number | undefined;
-  /** The whole citation in its own protocol's spelling. */
+  /** The whole citation in the spelling of the protocol that it came from. */
   readonly raw?: Raw<JsonObject> | undefined;
 }
 

@@ -20,38 +20,38 @@ export interface Extra {
 }
 
 /**
- * Request fields without a canonical equivalent, by their protocol and name. Only that protocol's codec reads them;
- * the others report them by weight (see `reportRest`). Fields that the decoder does not know are kept here
- * with the weight `report`.
+ * Request fields without a canonical equivalent, by their protocol and name. Only the codec of their protocol reads the
+ * fields. For a target of another protocol, each field is reported by its weight (see `reportRest`). Fields that the
+ * decoder does not know are kept here with the weight `report`.
  */
 export type Extras = Readonly<
   Partial<Record<Protocol, Readonly<Record<string, Extra>>>>
 >;
 
 /**
- * Details of a turn, block, tool, usage or answer that only their own protocol reads again. Examples are item ids and
- * the `phase` of a Responses message. Dropping them is no loss: data that another protocol can use has a canonical
- * field.
+ * Details of a turn, block, tool, usage or answer, by protocol. Only the codec of that protocol reads the details
+ * again. Examples are item ids and the `phase` of a Responses message. Dropping such details is no loss: data that
+ * another protocol can use has a canonical field.
  */
 export type ProviderMetadata = Readonly<Partial<Record<Protocol, JsonObject>>>;
 
-/** A value in its protocol's own spelling, beside its canonical meaning. */
+/** A value in the spelling of the protocol that it came from. */
 export interface Raw<Value = string> {
   readonly protocol: Protocol;
   readonly value: Value;
 }
 
 /**
- * Settings inside a tool or a block that only one protocol has. Without them the answer may be worse. The protocol's
- * codec keeps their values in `providerMetadata`.
+ * Settings that only one protocol has, and that are inside a tool or a block. Without these settings, the answer may be
+ * worse. The codec of that protocol keeps their values in `providerMetadata`.
  */
 export interface InnerSettings {
   readonly protocol: Protocol;
-  /** For reports, in the caller's spelling, such as `tools.input_examples`. */
+  /** The names of the settings for reports, in the caller's spelling, such as `tools.input_examples`. */
   readonly names: readonly string[];
 }
 
-/** Returns the names that are true in `isSet` as settings; `undefined` when there are none. */
+/** Returns settings with the names that are true in `isSet`; `undefined` when no name is true. */
 export function innerSettings(
   protocol: Protocol,
   isSet: Readonly<Record<string, boolean>>,

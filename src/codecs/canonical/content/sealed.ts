@@ -10,15 +10,15 @@ import { shortDigest } from "@gateway/base/sha256";
 
 /**
  * A part of reasoning that only its issuer can read: a signature, redacted thinking, encrypted content.
- * The gateway never creates, changes or shortens it, because upstreams verify it.
+ * The gateway never creates, changes or shortens sealed parts, because upstreams verify them.
  */
 export interface Sealed {
-  /** The protocol whose codec may encode it. */
+  /** The protocol whose codec may encode the sealed part. */
   readonly protocol: Protocol;
   /** The kind of sealed part in that protocol, such as `signature`, `redacted` or `encrypted_content`. */
   readonly form: string;
   readonly value: string;
-  /** The issuer's id of the reasoning, when the issuer wants it back. */
+  /** The issuer's id of the reasoning, when the issuer wants that id back. */
   readonly id?: string | undefined;
   /** The connection that issued the sealed part; absent when a caller of the issuer's own protocol sent the part. */
   readonly origin?: string | undefined;
@@ -30,7 +30,7 @@ export interface Sealed {
   readonly text?: string | undefined;
   /** True when the readable text is the reasoning itself, not a summary. Set only in protocols with both forms. */
   readonly isRaw?: boolean | undefined;
-  /** True when the caller returned the sealed part with another readable text. */
+  /** True when the caller changed the readable text before it returned the sealed part. */
   readonly isAltered?: boolean | undefined;
 }
 
@@ -54,14 +54,14 @@ export function textDigest(
   return shortDigest(parts.map(({ text }) => text).join("\n\n"));
 }
 
-/** The part of a block of sealed reasoning that a caller sees. */
+/** What a caller sees of a block of sealed reasoning. */
 export interface ShownReasoning {
   /** The position of the block among the sealed reasoning of its answer, from 0. */
   readonly position: number;
   readonly parts: readonly ShownPart[];
 }
 
-/** One readable part, as in a block of reasoning. */
+/** One readable part of a block of reasoning. */
 interface ShownPart {
   readonly form: "summary" | "raw";
   readonly text: string;
@@ -69,10 +69,10 @@ interface ShownPart {
 
 /**
  * Wraps `sealed` in an envelope for another protocol's field: a Messages `signature`, a Responses
- * `encrypted_content`. Without a sealed part the envelope is empty. Translated reasoning needs even an empty one,
- * because some clients delete reasoning without a signature.
+ * `encrypted_content`. Without a sealed part, the envelope is empty. Translated reasoning needs even an empty
+ * envelope, because some clients delete reasoning without a signature.
  *
- * @param shown The readable part, for protocols whose clients return the envelope but not always the text.
+ * @param shown The readable part. It is in the envelope because some clients return the envelope without the text.
  */
 export function wrapSealed(sealed?: Sealed, shown?: ShownReasoning): string {
   if (sealed === undefined) return SEAL_MARK;
@@ -142,10 +142,10 @@ function isPart(
 }
 
 /**
- * Returns true when `sealed` may be sent to an upstream. The upstream's protocol must be the one of the sealed part. If
- * known, the text and the issuer must also be the same.
+ * Returns true when `sealed` may be sent to an upstream. The upstream must have the protocol of the sealed part. If the
+ * issuer is known, the upstream must be that issuer. The caller must not have changed the readable text.
  *
- * @param target The protocol of the attempt and the connection's id.
+ * @param target The protocol and the connection of the attempt.
  */
 export function maySend(
   sealed: Sealed,
