@@ -30,7 +30,7 @@ export interface Ability {
   readonly citations: boolean;
 }
 
-/** The differences of a service, model or connection: single fields of an {@linkcode Ability}. */
+/** The fields of an {@linkcode Ability} that differ for a service, model or connection. */
 export type AbilityRow = {
   readonly [Part in Exclude<keyof Ability, "protocol">]?:
     | (Ability[Part] extends readonly unknown[] | string | boolean
@@ -39,7 +39,7 @@ export type AbilityRow = {
     | undefined;
 };
 
-/** Returns an ability with the fields of the rows in place of its own. Later rows win. */
+/** Returns the ability with its fields replaced by those of the rows. Later rows win. */
 export function withRows(
   ability: Ability,
   ...rows: readonly (AbilityRow | undefined)[]
@@ -68,14 +68,17 @@ export type ReasoningMode = NonNullable<ReasoningSettings["mode"]>;
 export interface ReasoningAbility {
   /** True when the model reasons unless a request prevents that; `undefined` when unknown. */
   readonly byDefault: boolean | undefined;
-  /** The modes that a request may set beside an effort. The first one replaces any that is missing. */
+  /**
+   * The modes that a request may set beside an effort. If the requested mode is missing here, the first mode that
+   * reasons replaces it.
+   */
   readonly modes: readonly ReasoningMode[];
   /**
-   * The efforts that the model accepts, from low to high, with `none` if this stops reasoning; `undefined` for all
-   * efforts.
+   * The efforts that the model accepts, from low to high. `none` is among them if it stops the model's reasoning.
+   * `undefined` when the model accepts all efforts.
    */
   readonly efforts: readonly EffortWord[] | undefined;
-  /** The effort to send in place of `none` when nothing stops reasoning; `undefined` to send no effort. */
+  /** The effort to send when a request wants no reasoning but no setting stops it; `undefined` to send no effort. */
   readonly least?: EffortWord | undefined;
   /**
    * The model's effort when a request sets none; `undefined` when unknown, or when the model does not reason by
@@ -94,15 +97,15 @@ export interface ReasoningAbility {
 /** The tools and choices that a target takes. */
 interface ToolAbility {
   /**
-   * True when custom tools and lists of allowed tools exist. If false, custom tools become functions, and the request
-   * offers the allowed tools alone.
+   * True when the target takes custom tools and lists of allowed tools. If false, custom tools become functions, and
+   * the request offers only the allowed tools.
    */
   readonly full: boolean;
   /** The calls that a request may force: a call of a named tool, a call of any tool, or none. */
   readonly force: "named" | "any" | "never";
   /** True when a choice may forbid all calls; if false, the request omits the tools instead. */
   readonly forbid: boolean;
-  /** True when the target's own web search replaces that of another protocol. */
+  /** True when the target's own web search may replace a web search of another protocol. */
   readonly webSearch: boolean;
   /** True when `strict` may differ between the tools of a request. */
   readonly mixedStrict: boolean;
@@ -110,15 +113,15 @@ interface ToolAbility {
   readonly parallel: boolean;
 }
 
-/** The schemas that a target takes, and those that it enforces. */
+/** The schemas that a target takes, and the schemas that it enforces. */
 export interface SchemaAbility {
   readonly subset: SchemaSubset;
   /**
-   * The strict schemas that the target takes. `openai`: those with OpenAI's conditions. `any`: all, by the target's own
-   * conditions. `closed`: those that {@linkcode enforceableSchema} returns, up to a limit. `none`: no strict schema.
+   * The strict schemas that the target takes. `openai`: schemas that meet OpenAI's conditions. `any`: all schemas; the
+   * target itself checks them. `closed`: schemas from {@linkcode enforceableSchema}, up to a limit. `none`: no schema.
    */
   readonly enforces: "openai" | "any" | "closed" | "none";
-  /** The format for JSON without a schema: a format of its own, a schema of any object, or none. */
+  /** The way to ask for JSON without a schema: a format for that, a schema that any object matches, or no way. */
   readonly json: "object" | "schema" | "none";
   /** True when a format may have a schema. */
   readonly formatSchemas: boolean;
@@ -130,11 +133,11 @@ export interface SchemaAbility {
 export interface SamplingAbility {
   /** The requests that may set sampling: all, those without reasoning, or none. */
   readonly free: "always" | "without_reasoning" | "never";
-  /** The settings that other requests may not set. */
+  /** The settings that a request may not set if `free` does not cover the request. */
   readonly fixed: readonly OptionalSetting[];
   /**
-   * The lowest `top_p` that other requests may set. They may also set a temperature of 1. Absent when they may set
-   * nothing.
+   * The lowest `top_p` that a request may set if `free` does not cover the request. Such a request may also set a
+   * temperature of 1. Absent when it may set none of the `fixed` settings.
    */
   readonly leastTopP?: number | undefined;
   /** True when a request may set `temperature` and `top_p` together. */
@@ -149,13 +152,13 @@ export interface LimitAbility {
   /** The highest output limit that a request may set, in tokens; `Infinity` when it is unknown. */
   readonly mostOutputTokens: number;
   /**
-   * The output limit, in tokens, of a request that sets none, for a protocol that demands one: the highest limit, if it
-   * is known, else this number. `undefined` for other protocols.
+   * The output limit, in tokens, for a request without a limit, if the protocol demands a limit. This number applies
+   * only when the highest limit is unknown; else the highest limit applies. `undefined` for other protocols.
    */
   readonly usualOutputTokens: number | undefined;
   /**
-   * The highest output limit, in tokens, of a request for a JSON answer; -1 when the provider only streams. Above it,
-   * the gateway requests a stream and gathers it.
+   * The highest output limit, in tokens, of a request for a JSON answer; -1 when the provider only streams. If the
+   * request has a higher limit, the gateway requests a stream and gathers it into a JSON answer.
    */
   readonly mostWholeTokens: number;
   /**
@@ -180,7 +183,7 @@ interface TurnAbility {
   readonly unsignedReasoning: boolean;
   /** True when assistant messages with tool calls must hold their reasoning while the model reasons. */
   readonly reasoningOfCalls: boolean;
-  /** True when all assistant messages need the field for reasoning as soon as one has it. */
+  /** True when every assistant message needs the field for reasoning as soon as one message has the field. */
   readonly reasoningOnAll: boolean;
   /**
    * True when pictures and files of a tool's result may follow the result in a user message; if false, a text names
@@ -222,7 +225,7 @@ export const OPTIONAL_SETTINGS = [
 /** One of the settings that only some targets take. */
 export type OptionalSetting = typeof OPTIONAL_SETTINGS[number];
 
-/** The sampling settings, which reasoning fixes for many models. */
+/** The sampling settings. Many models do not accept them while they reason. */
 export const SAMPLING_SETTINGS = [
   "temperature",
   "topP",
@@ -231,7 +234,7 @@ export const SAMPLING_SETTINGS = [
   "presencePenalty",
 ] as const satisfies readonly OptionalSetting[];
 
-/** The settings of a target that has them all. */
+/** The settings of a target that takes every setting. */
 export const ALL_SETTINGS: Readonly<Record<OptionalSetting, boolean>> = {
   temperature: true,
   topP: true,

@@ -26,7 +26,7 @@ const SUBSTITUTES: Readonly<Record<Effort, readonly Effort[]>> = {
   max: ["xhigh", "high", "medium"],
 };
 
-/** Returns the effort in `known` that is closest to `effort`; `undefined` when a model knows none. */
+/** Returns the effort in `known` that is closest to `effort`; `undefined` when `known` has no close effort. */
 export function closestEffort(
   effort: Effort,
   known: readonly EffortWord[],
@@ -63,7 +63,7 @@ function effortOfBudget(budgetTokens: number): Effort {
   return budgetTokens <= 32_768 ? "high" : "xhigh";
 }
 
-/** Returns the effort of a request, or the effort closest to its budget; `undefined` when the request sets neither. */
+/** Returns a request's effort, or the effort closest to the request's budget; `undefined` when both are absent. */
 export function effortOf(
   { effort, budgetTokens }: ReasoningSettings,
 ): Effort | undefined {

@@ -15,9 +15,9 @@ import {
 import { reportRest } from "./fit_rest.ts";
 import type { CanonicalRequest, OutputFormat } from "./request.ts";
 
-/** A request that holds only what its target takes. The encoder of the target's protocol spells it. */
+/** A request with only the parts that its target takes. The encoder of the target's protocol writes the request. */
 export interface FittedRequest {
-  /** The settings, limits and turns; its tools, format and reasoning are those of the caller. */
+  /** The request with fitted settings, limits and turns. Its tools, format and reasoning are still the caller's. */
   readonly request: CanonicalRequest;
   readonly reasoning: FittedReasoning;
   readonly tooling: FittedTools;
@@ -29,10 +29,10 @@ export interface FittedRequest {
 }
 
 /**
- * Fits a request to its target: tools, reasoning, settings, limits, marks, turns, format. Whatever the target does not
- * take is replaced by the closest that it takes, and reported.
+ * Fits a request to its target: tools, reasoning, settings, limits, marks, turns, format. The closest setting
+ * that the target takes replaces each setting that it does not take. Each such loss is reported.
  *
- * @param takesReasoning Returns true for earlier reasoning that the target takes; absent: for all.
+ * @param takesReasoning Returns true for earlier reasoning that the target takes; absent: it takes all reasoning.
  * @throws {GatewayError} `invalid_request`, as {@linkcode LossReport.reportDropped} does.
  */
 export function fit(
@@ -84,7 +84,7 @@ export function fit(
     room: createStrictRoom(),
     losses: context,
   };
-  // The format takes its room for strict schemas before the tools, because the caller parses the answer.
+  // The format takes room for strict schemas before the tools do, because the caller parses the answer.
   const format = fitFormat(given.format, hasTools, schemas);
   return { request, reasoning, tooling, ...format, schemas };
 }

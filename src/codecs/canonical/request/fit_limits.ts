@@ -3,7 +3,7 @@ import type { LossReport } from "./loss.ts";
 import type { CanonicalRequest } from "./request.ts";
 
 /**
- * Returns the output limit, in tokens, that a target takes for a request; `undefined` to set none.
+ * Returns the output limit, in tokens, to send to a target; `undefined` to send no limit.
  *
  * @param configured The highest output limit in the configuration of the model, if any.
  * @throws {GatewayError} As {@linkcode LossReport.reportDropped} does.
@@ -41,7 +41,7 @@ export function highestOutput(
   return Math.min(mostOutputTokens, configured ?? Infinity);
 }
 
-/** Returns the stop strings that a target takes; `undefined` for none. Throws as `reportDropped` does. */
+/** Returns the stop strings that a target takes; `undefined` if no string is left. Throws as `reportDropped` does. */
 export function fitStops(
   stop: CanonicalRequest["stop"],
   { mostStops, blankStops }: LimitAbility,

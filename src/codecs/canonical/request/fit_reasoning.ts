@@ -18,11 +18,11 @@ interface ReasoningNeeds {
   readonly hasTools: boolean;
   /** True when the history ends with the results of calls, without the reasoning before the calls; absent: false. */
   readonly lacksReasoning?: boolean | undefined;
-  /** The output limits, in tokens, when a thinking budget must leave room for the answer; absent when it need not. */
+  /** The output limits, in tokens, if a thinking budget must leave room for the answer; absent if it need not. */
   readonly limits?: OutputLimits | undefined;
 }
 
-/** The output limit of a request, and the highest that the model accepts, in tokens. */
+/** The output limit of a request, and the highest limit that the model accepts, in tokens. */
 interface OutputLimits {
   readonly requested: number;
   readonly highest: number;
@@ -35,7 +35,7 @@ export interface FittedReasoning {
   readonly effort?: EffortWord | undefined;
   /** Set with the mode `budget`. */
   readonly budgetTokens?: number | undefined;
-  /** The output limit that leaves room beside the budget; absent: the request's own. */
+  /** The output limit that leaves room for the answer beside the budget; absent: the request keeps its limit. */
   readonly maxOutputTokens?: number | undefined;
   /** True when the model reasons in this request; `undefined` when that is unknown. */
   readonly isOn: boolean | undefined;
@@ -93,7 +93,7 @@ function canReason({ byDefault, modes, efforts }: ReasoningAbility): boolean {
     efforts === undefined || efforts.some((word) => word !== "none");
 }
 
-/** Returns the mode itself, or the closest one that the model has; `undefined` when it has no modes. */
+/** Returns `mode` if the model has it, else the model's first mode that reasons; `undefined` without such a mode. */
 function modeFor(
   mode: ReasoningMode | undefined,
   { modes }: ReasoningAbility,
@@ -130,7 +130,7 @@ interface Fit {
   readonly losses: LossReport;
 }
 
-/** Stops the reasoning of a model, or sets its lowest effort. */
+/** Returns settings that stop the reasoning of a model, or the lowest effort if no setting stops the reasoning. */
 function stopped(
   settings: ReasoningSettings | undefined,
   ability: ReasoningAbility,
@@ -162,7 +162,7 @@ function stopped(
   return { effort: ability.least, isOn: byDefault };
 }
 
-/** Sets a mode and an effort. A budget that the model does not take becomes an effort. */
+/** Returns settings with a mode and an effort. A budget that the model does not take becomes an effort. */
 function started(
   settings: ReasoningSettings,
   mode: ReasoningMode | undefined,
@@ -187,7 +187,7 @@ function started(
     : { isOn: byDefault };
 }
 
-/** Returns the closest effort that the model accepts; `undefined` when it accepts none. */
+/** Returns the accepted effort that is closest to `asked`; `undefined` when the model accepts no close effort. */
 function fitEffort(
   asked: Effort | undefined,
   { ability, losses }: Fit,
@@ -215,7 +215,7 @@ function unchangeable(ability: ReasoningAbility): string {
     : "this model's reasoning cannot be changed";
 }
 
-/** Sets a budget. An output limit that leaves no room for the answer is raised. */
+/** Returns settings with a budget. If the budget leaves no room for the answer, the output limit is raised. */
 function fitBudget(
   settings: ReasoningSettings,
   { limits }: ReasoningNeeds,

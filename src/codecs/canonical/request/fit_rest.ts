@@ -8,8 +8,8 @@ import { countCacheMarks, type LossReport, NO_SETTING } from "./loss.ts";
 import type { CanonicalRequest } from "./request.ts";
 
 /**
- * Reports the parts of a request that its target does not take, and that its encoder leaves out: extras and inner
- * settings of other protocols, cache marks, citations, a continued answer, names of participants.
+ * Reports the parts of a request that the target does not take and the encoder leaves out: extras and inner settings
+ * of other protocols, cache marks, citations, a continued answer, names of participants.
  *
  * @throws {GatewayError} As {@linkcode LossReport.reportDropped} does.
  */
@@ -39,7 +39,7 @@ export function reportRest(
   }
 }
 
-/** Returns the blocks of a request, and those inside results of tools. */
+/** Returns the blocks of a request, and the blocks inside its tool results. */
 function blocksOf({ turns }: CanonicalRequest): readonly Block[] {
   return turns.flatMap(({ blocks }) => blocks).flatMap((
     block,
@@ -48,7 +48,7 @@ function blocksOf({ turns }: CanonicalRequest): readonly Block[] {
   );
 }
 
-/** Reports each extra that belongs to another protocol than `protocol`, by its weight. */
+/** Reports each extra that belongs to another protocol than `protocol`, with the weight of the extra. */
 function reportForeignExtras(
   request: CanonicalRequest,
   protocol: Protocol,

@@ -8,7 +8,7 @@ import {
 import { isOwnIdentifier, type LossReport, NO_SETTING } from "./loss.ts";
 import type { CanonicalRequest, Sampling, ServiceTier } from "./request.ts";
 
-/** The settings whose loss changes the answer, so that the request is rejected. */
+/** The settings whose loss changes the answer. If the target lacks such a setting, the request is rejected. */
 const REJECTED: ReadonlySet<OptionalSetting> = new Set([
   "logprobs",
   "webSearch",
@@ -21,8 +21,8 @@ type SettingAbility = Pick<
 >;
 
 /**
- * Returns the request without the settings that the target does not take, which are reported. A raw setting of the
- * target's protocol goes to every target.
+ * Returns the request without the settings that the target does not take. Each removed setting is reported. A raw
+ * setting in the spelling of the target's protocol is never removed.
  *
  * @param isReasoning True when the model reasons in this request; `undefined` when that is unknown.
  * @throws {GatewayError} As {@linkcode LossReport.reportDropped} does.
@@ -99,7 +99,7 @@ function fitTemperature(
   };
 }
 
-/** Returns true for a value that a model with fixed sampling accepts. */
+/** Returns true when a model with fixed sampling accepts the setting's value. */
 function isNeutral(
   { temperature, topP }: Sampling,
   setting: OptionalSetting,

@@ -22,7 +22,8 @@ interface AwaitedCall {
 }
 
 /**
- * The calls that share an id, in the latest turn with that id. The calls from the index `next` on have no result yet.
+ * The calls with the same id in one turn: the latest turn with that id. The calls from the index `next` on have no
+ * result yet.
  */
 interface Queue {
   readonly calls: AwaitedCall[];
@@ -50,12 +51,13 @@ const LATER_RESULT: readonly ResultContent[] = [
 ];
 
 /**
- * Moves the results of tool calls directly after the assistant turn with the calls, as the protocols require. They
- * become one `tool` turn, in the order of the calls. Turns in between follow the results. A call without a result gets
- * an error result, unless it is still running. A result without a call becomes text of the user, so that no history is lost.
+ * Moves the results of tool calls directly after the assistant turn with the calls, as the protocols require. The
+ * results become one `tool` turn, in the order of the calls. Turns between a call and its result follow the result. A
+ * call without a result gets an error as its result, or a note if the tool is still running. A result without a call
+ * becomes text of the user, so that no history is lost.
  *
  * Later turns may repeat an id, because some models count from 0 in each answer. A result belongs to the nearest call
- * before it. Each call gets an id that no other call has: the provider's own, if possible.
+ * before the result. Each call gets an id that no other call has: the provider's id for the call, if possible.
  */
 export function settleHistory(turns: readonly Turn[]): readonly Turn[] {
   const queues = new Map<string, Queue>();
@@ -139,7 +141,7 @@ function resultOf({ call, result }: AwaitedCall): ToolResultBlock {
     : { ...result, callId: call.id, callKind };
 }
 
-/** Returns a result without a call as text of the user. */
+/** Returns a user turn with the content of a result that belongs to no call. */
 function asUserText(result: ToolResultBlock): Turn {
   return {
     role: "user",
@@ -176,7 +178,7 @@ export function lacksLoopReasoning(
   return answer.some(isToolCall) && answer[0]?.kind !== "reasoning";
 }
 
-/** Replaces opaque blocks of other protocols with their `content`, if they have any. */
+/** Replaces each opaque block of another protocol with the block's `content`. A block without `content` stays. */
 export function openForeignBlocks(
   turns: readonly Turn[],
   protocol: Protocol,

@@ -41,7 +41,7 @@ function paramOf(path: readonly PropertyKey[]): string {
 }
 
 interface UnsupportedStateOptions {
-  /** The rejected value when it is not the field itself, such as a kind of item. */
+  /** The rejected value inside the field, such as a kind of item; absent when the whole field is rejected. */
   readonly what?: string;
   /** The instruction, as a sentence with or without its period; default: send the whole history. */
   readonly advice?: string;

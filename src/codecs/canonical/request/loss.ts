@@ -77,10 +77,10 @@ export function isOwnIdentifier(
 }
 
 /**
- * Reports a block that a message of its role cannot hold. A block that only one protocol has carries its own weight.
+ * Reports a block that a message of its role cannot hold. An opaque block is reported with the weight in the block.
  *
- * @param protocol The target's protocol, as the message names it.
- * @param weight The weight of other blocks. Losing the model's own content weighs less than losing the caller's.
+ * @param protocol The target's protocol, as the error message names it.
+ * @param weight The weight of all other blocks. Losing the model's content weighs less than the caller's content.
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
 export function dropBlock(
@@ -128,7 +128,7 @@ function refusal(param: string, reason: string): GatewayError {
   );
 }
 
-/** Returns the number of a request's tools and blocks with a cache mark. */
+/** Returns how many tools and blocks of a request have a cache mark. */
 export function countCacheMarks({ tools, turns }: CanonicalRequest): number {
   const blocks = turns.flatMap((turn) => turn.blocks);
   const inner = blocks.flatMap((block) =>

@@ -4,8 +4,8 @@ import type { Extras, ProviderMetadata, Raw } from "../content/extras.ts";
 import type { Tool, ToolChoice, WebSearch } from "../tools/tool.ts";
 
 /**
- * A request in the canonical form. An absent field was not in the caller's request: an encoder omits it too, unless
- * its protocol requires it.
+ * A request in the canonical form. If a field is absent, the caller did not set the field. Then an encoder omits the
+ * field, unless its protocol requires the field.
  */
 export interface CanonicalRequest {
   /** The model that the caller requested; an encoder writes the target's model instead. */
@@ -15,7 +15,7 @@ export interface CanonicalRequest {
   readonly turns: readonly Turn[];
   /** True when the answer must continue the last turn; absent: false. */
   readonly continues?: boolean | undefined;
-  /** In the caller's order, because upstream caches depend on it. */
+  /** The tools in the caller's order. Upstream caches depend on this order. */
   readonly tools: readonly Tool[];
   readonly toolChoice?: ToolChoice | undefined;
   /** Settings of the upstream's own web search; absent: none. */
@@ -32,11 +32,11 @@ export interface CanonicalRequest {
   readonly sampling: Sampling;
   readonly reasoning?: ReasoningSettings | undefined;
   readonly serviceTier?: ServiceTier | undefined;
-  /** The end user that the caller names; opaque. */
+  /** The caller's identifier of the end user. */
   readonly user?: string | undefined;
   /** Requests with the same key share an upstream's prompt cache. */
   readonly cacheKey?: string | undefined;
-  /** The id of the conversation, when `user` contains one. It replaces a missing cache key. */
+  /** The id of the conversation, if `user` contains this id. It replaces a missing cache key. */
   readonly conversation?: string | undefined;
   /** Set when the upstream must cache the longest prefix automatically. */
   readonly cache?: CacheMark | undefined;
@@ -62,7 +62,7 @@ export interface CanonicalRequest {
  *   message become a `tool` turn before the `user` turn with the other blocks.
  * - A `user` turn contains all other blocks. Two consecutive turns may have the same role.
  *
- * A string becomes one text block.
+ * Content that is only a string becomes one text block.
  */
 export interface Turn {
   readonly role: Role;
@@ -84,15 +84,15 @@ export type OutputFormat =
     readonly name?: string | undefined;
     readonly description?: string | undefined;
     /**
-     * `wanted` when the caller did not set it, but the caller's protocol promises strict schemas. For a target that
-     * cannot enforce the schema, `true` rejects the request, and `wanted` is reported as dropped.
+     * `wanted` when the caller did not set `strict`, but the caller's protocol promises strict schemas. If the target
+     * cannot enforce the schema, a request with `true` is rejected, and `wanted` is reported as dropped.
      */
     readonly strict?: boolean | "wanted" | undefined;
   };
 
 /** The sampling settings, with the caller's own values. */
 export interface Sampling {
-  /** 0 to 2 (Messages: to 1). */
+  /** From 0 to 2; in Messages from 0 to 1. */
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
   readonly topK?: number | undefined;
@@ -170,7 +170,7 @@ export const REQUEST_FIELDS = [
 /** One of {@linkcode REQUEST_FIELDS}. */
 export type RequestField = typeof REQUEST_FIELDS[number];
 
-/** The names of those fields that have the same name in every protocol. */
+/** The names of the fields that have the same name in every protocol. */
 export const SHARED_FIELD_NAMES = {
   tools: "tools",
   toolChoice: "tool_choice",
