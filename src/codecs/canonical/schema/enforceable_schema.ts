@@ -9,7 +9,7 @@ import { mapInside, mapSchemas, withDescription } from "./keywords.ts";
 import { normalSchema, UNKNOWN_REFERENCE } from "./normal_schema.ts";
 import { referencesIn } from "./root_object.ts";
 
-/** The keywords of a schema that providers can enforce. Others move to the description. */
+/** The keywords of a schema that providers can enforce. Other keywords move to the description. */
 const KNOWN_KEYWORDS = wordSet(`
   $ref $defs title description default type enum const
   anyOf properties required additionalProperties items format minItems
@@ -18,15 +18,15 @@ const KNOWN_FORMATS: ReadonlySet<unknown> = wordSet(`
   date-time time date duration email hostname uri ipv4 ipv6 uuid
 `);
 
-/** The keywords with properties. A schema with two of them cannot be closed. */
+/** The keywords that add properties to a schema. A schema with two of these keywords cannot be closed. */
 const COMBINED = wordList("$ref properties anyOf oneOf");
 
 /**
  * Returns a schema that providers can enforce. Objects are closed, `oneOf` becomes `anyOf`, and other keywords move to
  * the description.
  *
- * @returns `undefined` when closing would change its meaning or the provider rejects it: objects with arbitrary keys,
- * recursion, and external references.
+ * @returns `undefined` when closing would change the schema's meaning or the provider rejects the schema: for objects
+ * with arbitrary keys, recursion, and external references.
  */
 export function enforceableSchema(schema: JsonObject): JsonObject | undefined {
   const normal = normalSchema(schema);
@@ -60,7 +60,7 @@ function close(schema: JsonObject): JsonObject {
     else moved.push(`${keyword}: ${JSON.stringify(value)}`);
   }
   const isUnknown = String(schema.description).includes(UNKNOWN_REFERENCE);
-  // If both parts were closed, each would forbid the other's properties.
+  // If two such parts were closed, each part would forbid the properties of the other part.
   const isJoined = COMBINED.filter((word) => word in schema).length > 1;
   if (isUnknown || isJoined || "allOf" in schema) throw new OpenSchemaError();
   if (isObjectSchema(kept)) closeObject(schema, kept);
@@ -74,7 +74,7 @@ function isObjectSchema({ type, properties }: JsonObject): boolean {
   return properties !== undefined || [type].flat().includes("object");
 }
 
-/** Closes an object. A map or an object with arbitrary keys cannot be closed, because it would become empty. */
+/** Closes an object. Throws for a map or an object with arbitrary keys: if closed, it would allow no keys. */
 function closeObject(
   { properties, additionalProperties, patternProperties }: JsonObject,
   kept: JsonObject,
@@ -86,7 +86,7 @@ function closeObject(
   kept.additionalProperties = false;
 }
 
-/** Returns the definitions in an order in which each refers only to earlier ones; `undefined` for a cycle. */
+/** Orders the definitions so that each refers only to earlier definitions; returns `undefined` for a cycle. */
 function inOrder(
   { $defs }: JsonObject,
 ): readonly (readonly [name: string, schema: JsonObject])[] | undefined {
@@ -116,7 +116,7 @@ function inOrder(
 
 /** The limit that all strict schemas of a request share. */
 export interface StrictRoom {
-  /** Counts an {@linkcode enforceableSchema} and returns true, if it fits beside the schemas counted so far. */
+  /** If an {@linkcode enforceableSchema} fits beside the schemas counted so far, counts it and returns true. */
   takes(schema: JsonObject, kind: "tool" | "format"): boolean;
 }
 
@@ -143,7 +143,7 @@ export function createStrictRoom(): StrictRoom {
   };
 }
 
-/** Returns the sum of a count over a schema and the definitions that it uses. */
+/** Returns the sum of `count` over a schema and the definitions that the schema uses. */
 function total(
   schema: JsonObject,
   count: (schema: JsonObject) => number,

@@ -15,7 +15,7 @@ export interface SchemaScope {
   readonly losses: LossReport;
 }
 
-/** The format that a target takes, and the instruction that replaces what it does not enforce. */
+/** The format that a target takes, and the instruction that replaces a format that the target does not enforce. */
 interface FittedFormat {
   readonly format?: OutputFormat | undefined;
   readonly instruction?: string | undefined;
@@ -127,7 +127,7 @@ function schemaFormat(
 
 /**
  * Returns the schema of a tool's arguments in the form that a target takes, and `strict`. When the target cannot
- * enforce the schema, `strict` is dropped, because the tool works without it.
+ * enforce the schema, `strict` is dropped, because the tool works without `strict`.
  */
 export function fitFunction(
   { name, parameters, strict }: FunctionTool,

@@ -19,12 +19,12 @@ export const SCHEMA_MAPS = wordSet(`
   properties patternProperties dependentSchemas dependencies $defs definitions
 `);
 
-/** Changes one schema; returns the same object when it has nothing to change. */
+/** Returns a changed copy of one schema, or the same object when nothing changes. */
 type SchemaEdit = (schema: JsonObject) => JsonObject;
 
 /**
- * Returns a schema after `edit` has changed it and every schema in it, the outer ones first. Property names and
- * examples that look like a keyword stay.
+ * Returns a schema after `edit` has changed the schema and every schema inside it, outer schemas first. A property name
+ * or an example that looks like a keyword does not change.
  *
  * @returns The same object when nothing changed.
  */
@@ -69,7 +69,7 @@ function mapList(list: JsonValue[], edit: SchemaEdit): JsonValue {
   return fitted.some((one, index) => one !== list[index]) ? fitted : list;
 }
 
-/** Returns a schema with further words in its description. */
+/** Returns a schema with `words` added to its description. */
 export function withDescription(schema: JsonObject, words: string): JsonObject {
   const { description } = schema;
   return {

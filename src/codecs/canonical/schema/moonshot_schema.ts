@@ -28,7 +28,7 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
 
 const TYPED_KEYWORDS = Object.values(KEYWORDS).flat();
 
-/** The fields that may be beside `anyOf`. All others belong in a branch. */
+/** The fields that may be beside `anyOf`. All other fields belong in a branch of `anyOf`. */
 const BESIDE = ["description"];
 
 /** Fields that only describe a choice. They do not move into a branch that is a reference. */
@@ -37,10 +37,10 @@ const NOTES = wordList("title default examples deprecated readOnly writeOnly");
 /** The types that a value may have when its schema names none. */
 const ANY_TYPES = ["string", "number", "boolean", "object", "array", "null"];
 
-/** The most characters of copies: of definitions with further fields, and of fields that move into branches. */
+/** The most characters of all copies: definitions with further fields, and fields that move into branches. */
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** The least costs of a copied and of a merged definition, in characters. They bound the number of copies. */
+/** What a copied or a merged definition costs beside its length, in characters. This bounds the number of copies. */
 const COPY_COST = 256;
 const MERGE_COST = 4096;
 
@@ -48,16 +48,16 @@ const MERGE_COST = 4096;
 interface Definitions {
   /** The input, with its definitions. */
   readonly given: JsonObject;
-  /** The names in the output, by the name in the input and the added fields. */
+  /** The name of each definition in the output. The key is its name in the input and the fields added to it. */
   readonly names: Map<string, string>;
   readonly written: Map<string, JsonObject>;
-  /** The characters left for copies, which nested choices would multiply. */
+  /** The characters left for copies. Without this limit, nested choices would multiply the copies. */
   room: number;
 }
 
 /**
  * Returns `schema` in Moonshot's subset of JSON Schema. Each value has one `type` or an `anyOf`, and each list has one
- * schema for all items. Fields beside a reference move into a copy of its definition
+ * schema for all items. Fields beside a reference move into a copy of the definition
  * (https://github.com/MoonshotAI/kimi-cli/issues/2061, https://github.com/lidge-jun/opencodex/pull/2677).
  */
 export function moonshotSchema(schema: JsonObject): JsonObject {
@@ -70,7 +70,7 @@ export function moonshotSchema(schema: JsonObject): JsonObject {
     room: MAX_CHARACTERS,
   };
   const root = fit(rest, definitions);
-  // The map grows while it is read: a definition may need others.
+  // The map grows while it is read: a definition may need other definitions.
   for (const [name, definition] of definitions.written) {
     definitions.written.set(name, fit(definition, definitions));
   }
@@ -93,7 +93,7 @@ function fit(
   };
 }
 
-/** Returns a reference alone. The fields beside it move into a copy of the definition, if it is not too long. */
+/** Returns only the reference of a schema. Its other fields move into a copy of the definition, if there is room. */
 function define(schema: JsonObject, definitions: Definitions): JsonObject {
   const { $ref, ...fields } = schema;
   const wanted = String($ref).slice("#/$defs/".length);
@@ -121,7 +121,7 @@ function define(schema: JsonObject, definitions: Definitions): JsonObject {
   return { $ref: `#/$defs/${name}` };
 }
 
-/** Takes the room for `times` copies of a schema. Returns false when there is too little. */
+/** Takes the room for `times` copies of a schema. Returns false when too little room is left. */
 function take(
   schema: JsonValue,
   definitions: Definitions,
@@ -167,7 +167,7 @@ function join(first: JsonObject, second: JsonObject): JsonObject {
   return joined;
 }
 
-/** Returns the alternatives of a schema; `undefined` when there is only one. */
+/** Returns the alternatives of a schema; `undefined` when it has only one alternative. */
 function branchesOf(
   schema: JsonObject,
   definitions: Definitions,
@@ -194,7 +194,7 @@ function branchesOf(
   return types.map((type) => ofTypes({ ...parent, type }, type));
 }
 
-/** Returns the schema without the keywords of other types. */
+/** Returns the schema without keywords and values that belong to other types than `types`. */
 function ofTypes(schema: JsonObject, types: JsonValue): JsonObject {
   const known = [types].flat().map(kindOf);
   const kept = known.flatMap((type) => KEYWORDS[type] ?? []);
@@ -212,7 +212,7 @@ function ofTypes(schema: JsonObject, types: JsonValue): JsonObject {
     : { ...rest, enum: values };
 }
 
-/** Returns the types that a schema names. Without them, returns the types that its other keywords imply. */
+/** Returns the types that a schema names. If it names no type, returns the types that its keywords imply. */
 function typesOf(schema: JsonObject): string[] {
   const named = [schema.type].flat().filter((type) => typeof type === "string");
   if (named.length > 0) return [...new Set(named)];
@@ -258,7 +258,7 @@ function fitOne(schema: JsonObject, definitions: Definitions): JsonObject {
   };
 }
 
-/** Returns the enum without empty strings, nulls and values of another type, which Moonshot rejects. */
+/** Returns the enum without empty strings, nulls and values of another type. Moonshot rejects such values. */
 function fitEnum(values: readonly JsonValue[], type: string): JsonObject {
   const kept = values.filter((value) =>
     value !== "" && value !== null && typeOf(value) === kindOf(type) &&
@@ -291,7 +291,7 @@ function withoutTuples(
     );
 }
 
-/** Returns the branches of a schema that is only an `anyOf`, else the schema. */
+/** If a schema is only an `anyOf`, returns its branches. Otherwise returns the schema itself. */
 function spread(schema: JsonObject): JsonValue[] {
   return Array.isArray(schema.anyOf) && Object.keys(schema).length === 1
     ? schema.anyOf

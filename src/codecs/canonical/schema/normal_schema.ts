@@ -21,7 +21,10 @@ import { CHECKS, isPlain, namesOf, typesOf } from "./plain_schema.ts";
 interface Place {
   readonly schema: JsonValue;
   readonly base: string;
-  /** True inside `$defs`. A schema there that has its own definition becomes a reference, which bounds the output. */
+  /**
+   * True inside `$defs`. There, a schema that has its own definition becomes a reference to this definition. This rule
+   * bounds the size of the output.
+   */
   readonly isDefinition?: boolean;
 }
 
@@ -33,7 +36,7 @@ interface Definition extends Place {
 /** The URI of a schema without an id. */
 const ROOT_URI = "schema:/";
 
-/** The words that replace a reference to nothing. They are in the schema's description. */
+/** The words in a schema's description that replace a reference to nothing. */
 export const UNKNOWN_REFERENCE = "Must match the schema";
 
 const DEFINITIONS = ["$defs", "definitions"];
@@ -42,8 +45,8 @@ const REFERENCES = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /**
  * Returns a schema of any draft as valid draft 2020-12 with the same meaning. Every reference names a definition in the
- * `$defs` of the root, so that other parts may move. Ids, anchors and unused definitions are gone. Values that no draft
- * allows are left out, such as `required: null` and unknown types. Each list has `items`.
+ * `$defs` of the root, so moving any other part breaks no reference. Ids, anchors and unused definitions are gone.
+ * Values that no draft allows are left out, such as `required: null` and unknown types. Each list has `items`.
  *
  * A reference to nothing moves into the description. The output is at most about twice as large as the input.
  */
@@ -63,7 +66,7 @@ class Normalizer {
   readonly #names = new Set<string>();
   /** The definitions that the output refers to. */
   readonly #needed = new Set<Definition>();
-  /** Keywords of the root that no draft knows, such as `components`. References lead into them. */
+  /** Keywords of the root that no draft knows but that contain targets of references, such as `components`. */
   readonly #holders = new Set<string>();
   readonly #seen = new Set<JsonValue>();
   readonly #references: { readonly reference: string; base: string }[] = [];
@@ -136,8 +139,8 @@ class Normalizer {
   }
 
   /**
-   * Finds the schema that a reference means: a JSON pointer, an anchor or the URI of a resource. A reference to
-   * nothing, such as `#/components/schemas/City`, means the definition named by its last word: `City`.
+   * Finds the schema that a reference means. The reference is a JSON pointer, an anchor or the URI of a resource. If it
+   * leads to nothing, as `#/components/schemas/City` may, it means the definition with its last word as name: `City`.
    */
   #find(reference: string, base: string): Place | undefined {
     const [start = "", fragment = ""] = (URL.parse(reference, base)?.href ?? "")
@@ -156,7 +159,7 @@ class Normalizer {
     ].find((place) => place !== undefined);
   }
 
-  /** Returns the definition of a schema, with a name like the last part of `path` if it has none yet. */
+  /** Returns the definition of a schema. A new definition gets a name like the last part of `path`. */
   #define({ schema, base }: Place, path: string): Definition {
     const known = this.#definitions.get(schema);
     if (known !== undefined) return known;
@@ -202,7 +205,7 @@ class Normalizer {
     return { $ref: `#/$defs/${definition.name}` };
   }
 
-  /** Returns the value of a keyword in valid 2020-12; `undefined` when it has no valid form. */
+  /** Returns the value of a keyword in valid 2020-12; `undefined` when the value has no valid form. */
   #writeKeyword(keyword: string, place: Place): JsonValue | undefined {
     const { schema: value } = place;
     if (SCHEMAS.has(keyword)) return this.#writeInner(place);
@@ -225,8 +228,8 @@ class Normalizer {
   }
 
   /**
-   * Writes an inner schema; `undefined` for any other value. An empty list counts as an empty object, because PHP
-   * writes it so.
+   * Writes an inner schema; returns `undefined` for any other value. An empty list counts as an empty object, because
+   * PHP writes an empty object as a list.
    */
   #writeInner(place: Place): JsonValue | undefined {
     const { schema, isDefinition = false } = place;
@@ -248,7 +251,7 @@ function baseOf(schema: JsonValue, base: string): string {
   return URL.parse(own, base)?.href.split("#")[0] ?? base;
 }
 
-/** Follows a JSON pointer; `undefined` when it leads to no schema. */
+/** Returns the schema at a JSON pointer; `undefined` when the pointer leads to no schema. */
 function follow(place: Place, pointer: string): Place | undefined {
   if (!pointer.startsWith("/")) return undefined;
   let { schema, base } = place;
@@ -273,7 +276,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Replaces older keywords with those of 2020-12. Inner schemas do not change. */
+/** Replaces the keywords of older drafts with keywords of 2020-12. Inner schemas do not change. */
 function modern(schema: JsonObject): JsonObject {
   const { nullable, dependencies, additionalItems, ...rest } = schema;
   const { type, items, required } = rest;

@@ -30,9 +30,9 @@ const NOT_STRICT = wordList(`
 `);
 
 /**
- * Returns the first rule of OpenAI's strict schemas that a schema breaks, as the end of a sentence; `undefined` for
- * none. Each object is closed and requires all its properties. Each list names the schema of its items, and only
- * `anyOf` combines schemas. The whole is within the limits of
+ * Returns the first rule of OpenAI's strict schemas that a schema breaks, as the end of a sentence; `undefined` if
+ * the schema breaks no rule. By the rules, each object is closed and requires all its properties, each list names the
+ * schema of its items, and only `anyOf` combines schemas. The whole schema is within the limits of
  * https://developers.openai.com/api/docs/guides/structured-outputs#supported-schemas.
  */
 export function strictFault(schema: JsonObject = {}): string | undefined {
@@ -81,8 +81,8 @@ export function strictFault(schema: JsonObject = {}): string | undefined {
 }
 
 /**
- * Like {@linkcode strictFault}, for a format whose `strict` the caller did not set. The root of its schema must also be
- * an object.
+ * Like {@linkcode strictFault}, for a format whose `strict` the caller did not set. The root of the format's schema
+ * must also be an object.
  */
 export function promiseFault(schema: JsonObject): string | undefined {
   const isObject = schema.type === "object" && schema.anyOf === undefined;

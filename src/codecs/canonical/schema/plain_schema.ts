@@ -6,7 +6,7 @@ const TYPES = wordSet("string number integer boolean object array null");
 
 type Check = (value: JsonValue | undefined) => boolean;
 
-/** The values that keywords may have. Other values are left out. So are keywords that name a draft or a place. */
+/** The checks of keywords' values. A value that fails is left out. The keywords for drafts and places always fail. */
 export const CHECKS: ReadonlyMap<string, Check> = new Map(
   ([
     [
@@ -38,7 +38,7 @@ export const CHECKS: ReadonlyMap<string, Check> = new Map(
   ),
 );
 
-/** Checks the keywords of a plain schema of draft 2020-12. It has no keywords that must be resolved or renamed. */
+/** The checks of a plain schema of draft 2020-12. Such a schema has no keywords that must be resolved or renamed. */
 const PLAIN_CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ...CHECKS,
   ...[...SCHEMAS].map((keyword): [string, Check] => [
@@ -69,7 +69,7 @@ const PLAIN_CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   `).map((keyword): [string, Check] => [keyword, () => false]),
 ]);
 
-/** Returns true for a schema of draft 2020-12 without references. Most tools have one. */
+/** Returns true for a schema of draft 2020-12 without references. Most tools have such a schema. */
 export function isPlain(schema: JsonValue | undefined): boolean {
   if (!isJsonObject(schema)) return false;
   const { type, items = true } = schema;
@@ -79,7 +79,10 @@ export function isPlain(schema: JsonValue | undefined): boolean {
   );
 }
 
-/** Returns the known types. Google's SDKs write them in capitals. Draft 3 allows schemas and `any` in the list. */
+/**
+ * Returns the known types in lower case, because Google's SDKs write capitals. Returns `undefined` for a list with a
+ * schema or `any`: draft 3 allows such a list.
+ */
 export function typesOf(value: JsonValue): JsonValue | undefined {
   const isOpen = Array.isArray(value) &&
     value.some((type) => isJsonObject(type) || type === "any");

@@ -1,7 +1,7 @@
-/** The escapes after a backslash that all regular expression engines know. */
+/** The characters after a backslash that form an escape in all regular expression engines. */
 const KNOWN_ESCAPE = /^(?:[dDwWsSnrtfv]|x[\dA-Fa-f]{2}|u[\dA-Fa-f]{4}|0(?!\d))/;
 
-/** Further escapes that all engines know, only outside of a class. */
+/** Further characters that form an escape in all engines, but only outside of a character class. */
 const KNOWN_ASSERTION = /^[bB]/;
 
 /** A character that a backslash makes literal: any but letters, digits and the underscore. */
@@ -10,7 +10,7 @@ const LITERAL_ESCAPE = /^[^A-Za-z0-9_]/u;
 /** The start of a group that is not a lookaround. Python names groups with a `P`. */
 const KNOWN_GROUP = /^\((?:\?(?::|P<[A-Za-z_]\w*>))?(?!\?)/;
 
-/** An escape for a set of characters, which can neither begin a range nor end one. */
+/** An escape for a set of characters. Such an escape can neither begin nor end a range. */
 const SET = /^\\[dDwWsS]/;
 
 /** The longest pattern to check, in characters, to limit the time. Real patterns are shorter. */
@@ -69,7 +69,7 @@ function compiles(pattern: string): boolean {
   }
 }
 
-/** Returns the length of the token at `at`, in characters; `undefined` when some engine does not know it. */
+/** Returns the length of the token at `at`, in characters; `undefined` when some engine does not know the token. */
 function tokenLength(pattern: string, at: number): number | undefined {
   const rest = pattern.slice(at, at + MAX_TOKEN);
   switch (rest[0]) {
@@ -103,7 +103,10 @@ function escapeLength(
   return undefined;
 }
 
-/** Returns the length of the class at `start`. A class that begins with `]` is rejected: in Python `]` is a member. */
+/**
+ * Returns the length of the class at `start`; `undefined` when the class is not portable. A class that begins with `]`
+ * is not portable, because Python reads that `]` as a member of the class.
+ */
 function classLength(pattern: string, start: number): number | undefined {
   let at = start + (pattern[start + 1] === "^" ? 2 : 1);
   if (pattern[at] === "]") return undefined;

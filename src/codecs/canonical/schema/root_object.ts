@@ -11,7 +11,7 @@ import {
 import { mapSchemas, withDescription } from "./keywords.ts";
 import { normalSchema } from "./normal_schema.ts";
 
-/** The properties of an object, and the names of those that it requires. */
+/** The properties of an object, and the names of its required properties. */
 interface Fields {
   readonly properties: JsonObject;
   readonly required: JsonValue[];
@@ -20,10 +20,10 @@ interface Fields {
 /** The state of reading a schema's choices. */
 interface Trail {
   readonly root: JsonObject;
-  /** The fields of each schema read so far. A schema that is being read has none, because a cycle adds none. */
+  /** The fields of each schema read so far. A schema that is being read has no fields, so that a cycle adds nothing. */
   readonly read: Map<JsonObject, Fields>;
   readonly depth: number;
-  /** The characters left for alternatives, which nested choices could multiply. */
+  /** The characters left for alternatives. Without this limit, nested choices could multiply the alternatives. */
   readonly room: { characters: number };
 }
 
@@ -150,7 +150,7 @@ function joined(objects: readonly JsonObject[]): JsonObject {
   );
 }
 
-/** Returns the properties of all objects. A property that differs becomes an `anyOf`, or `{}` if that is too long. */
+/** Returns the properties of all objects. Different schemas of a property become an `anyOf`, or `{}` if too long. */
 function eitherOf(objects: readonly JsonObject[], { room }: Trail): JsonObject {
   return mapped(byName(objects), (schemas) => {
     if (schemas.length === 1) return schemas[0];

@@ -7,26 +7,26 @@ import {
 import { mapInside, withDescription } from "./keywords.ts";
 import { definitionOf, referencesIn } from "./root_object.ts";
 
-/** The most schemas that are read to count levels. References can multiply them. More count as too many levels. */
+/** The most schemas that are read to count levels. If references lead to more schemas, there are too many levels. */
 const MAX_STEPS = 10_000;
 
 /** The most references that are followed on a path. A longer path counts as too many levels. */
 const MAX_PATH = 100;
 
-/** The fields of an object beyond the last level that are kept. */
+/** The fields that an object keeps when it is beyond the last level. */
 const KEPT = ["type", "title", "description"];
 
 /** The longest text about an object beyond the last level, in characters. */
 const MAX_WORDS = 2_000;
 
 /**
- * Returns a schema with at most `most` levels of properties. Each object in a property of another adds a level. A
- * reference has the levels of its definition, and a recursive one counts twice. The properties of objects beyond the
- * last level move into the description. A definition may be copied with fewer levels. If the copies make the schema
- * more than twice as long, fewer levels remain.
+ * Returns a schema with at most `most` levels of properties. Each object in a property of another object adds a
+ * level. A reference has the levels of its definition. A recursive definition counts twice. The properties of objects
+ * beyond the last level move into the description. A definition may be copied with fewer levels. If the copies make the
+ * schema more than twice as long, fewer levels remain.
  *
  * @param schema A `normalSchema`.
- * @returns The same object when it has no more levels.
+ * @returns The same object when it has no more than `most` levels.
  */
 export function limitLevels(schema: JsonObject, most: number): JsonObject {
   const limiter = new Limiter(schema, most);

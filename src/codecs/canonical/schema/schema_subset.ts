@@ -14,8 +14,8 @@ export interface SchemaSubset {
   /** True when the arguments of a tool must be an object without a reference or a choice at their root. */
   readonly plainRoot: boolean;
   /**
-   * The patterns that the provider compiles: all, those that any engine compiles, or those that fit llama.cpp's
-   * grammars.
+   * The patterns that the provider compiles: all patterns, patterns that every engine compiles, or patterns that
+   * fit llama.cpp's grammars.
    */
   readonly patterns: "all" | "portable" | "grammar";
   /** True when schemas must be in Moonshot's own subset. */
@@ -40,8 +40,8 @@ export function fitArguments(
 }
 
 /**
- * Returns the schema in the form that the provider accepts. Patterns that it cannot compile and properties beyond its
- * last level move into the descriptions beside them, where the model reads them, and are reported.
+ * Returns the schema in the form that the provider accepts. Patterns that the provider cannot compile and properties
+ * beyond its last level are reported. They move into the descriptions beside them, where the model reads them.
  *
  * @throws {GatewayError} When the connection is strict.
  */
@@ -121,7 +121,7 @@ function withoutPattern(
 
 /**
  * Moves properties with rejected names, or patterns of names, into the description. Then removes `additionalProperties:
- * false`, which would forbid them.
+ * false`, because it would forbid the moved properties.
  */
 function withoutNames(
   schema: JsonObject,
