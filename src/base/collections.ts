@@ -38,8 +38,8 @@ export class TtlCache<Key, Value> {
   }
 
   /**
-   * Keeps `value` for `ttlMs` milliseconds. Above `maxSize` values, drops the oldest one of the owner who has the most,
-   * so that no owner crowds out the others.
+   * Keeps `value` for `ttlMs` milliseconds. If there are then more than `maxSize` values, drops the oldest value of the
+   * owner with the most values, so that no owner crowds out other owners.
    */
   set(
     key: Key,
@@ -91,15 +91,15 @@ interface Node<T> {
   isIn: boolean;
 }
 
-/** Removes a value from its list; only the first call counts. */
+/** Removes a value from its list. Only the first call has an effect. */
 export type TakeOut = () => void;
 
 /**
  * A list in the order of insertion, from which any value can be removed in constant time.
  *
  * It suits values that come and go with every request. A long-lived `Set` often replaces its table, and V8 links each
- * old table, with its values, to the next. Once one table is in the old generation, the cheap collection of young
- * garbage frees no later table and none of its values.
+ * old table, with its values, to the next. Once one of these old tables is in V8's old generation, the cheap collection
+ * of young garbage frees neither the later tables nor their values.
  */
 export class LinkedList<T> implements Iterable<T> {
   #first: Node<T> | undefined;
@@ -149,7 +149,7 @@ export class LinkedList<T> implements Iterable<T> {
     }
   }
 
-  /** Clears the links of a removed node. They would keep its neighbours in memory, as the old tables of a `Set` do. */
+  /** Clears the links of a removed node. The links would keep the node's neighbours in memory. */
   #remove(node: Node<T>): void {
     const { previous, next } = node;
     if (previous === undefined) this.#first = next;
@@ -179,7 +179,7 @@ export function wordList(text: string): readonly string[] {
   return text.trim().split(/\s+/);
 }
 
-/** Returns the words of a text as a set, as {@linkcode wordList} splits it. */
+/** Splits a text as {@linkcode wordList} does, and returns the words as a set. */
 export function wordSet(text: string): ReadonlySet<string> {
   return new Set(wordList(text));
 }

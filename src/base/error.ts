@@ -41,13 +41,13 @@ export interface GatewayErrorOptions {
   readonly group?: string | undefined;
   /** The reason in words for the log; it holds nothing secret. Default: the message, for a status above 500. */
   readonly reason?: string;
-  /** True when no retry within a minute helps; default: true only for a caller without access. */
+  /** True when no retry within a minute helps. Default: true only when the caller has no access. */
   readonly isFinal?: boolean;
   /** The error that caused this one; for the log only, never shown to a caller. */
   readonly cause?: unknown;
 }
 
-/** The longest message and field path, in UTF-16 code units. Both may quote the caller's text, which has any length. */
+/** The longest message and field path, in UTF-16 code units. Both may quote the caller, whose text has any length. */
 const MAX_LENGTH = { message: 2000, param: 200 };
 
 /**
@@ -100,7 +100,7 @@ export function asSentence(text: string): string {
 }
 
 /**
- * Returns the beginning of a text that another program wrote, so that messages that quote it stay short.
+ * Returns the beginning of a text that another program wrote, so that a message that quotes the text stays short.
  *
  * @param maxLength In UTF-16 code units, without the ellipsis.
  */

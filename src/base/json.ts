@@ -40,7 +40,7 @@ export function nonEmptyText(
 }
 
 /**
- * Returns the fields of an object that `isKept` accepts, including a field named `__proto__`. It lists names rather
+ * Returns a new object with the fields that `isKept` accepts, including a field named `__proto__`. Lists names rather
  * than entries, because most callers keep few fields or none.
  */
 export function pickFields(
@@ -53,14 +53,14 @@ export function pickFields(
   return Object.fromEntries(names.map((name) => [name, object[name]]));
 }
 
-/** Returns the fields of an object that have a value. */
+/** Returns a copy of an object without the fields that are `undefined`. */
 export function present(object: JsonObject): JsonObject {
   return pickFields(object, (_name, value) => value !== undefined);
 }
 
 /**
- * The most elements and members of a text that is parsed while other requests wait. Such a text parses within 50 ms. A
- * text of at most this many characters has no more values than that.
+ * The most elements and members that a text may have if it is parsed while other requests wait. Such a text parses
+ * within 50 ms. A text of at most this many characters cannot have more elements and members.
  */
 const MAX_VALUES = 64 * 1024;
 
@@ -71,19 +71,19 @@ const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
 const [BRACKET_END, BRACE_END] = [0x5d, 0x7d];
 
 /**
- * Returns true when parsing a JSON text would block the event loop for long. It counts elements, members and lines,
- * because a text may hold one value per line. Strings take hardly any time, even long ones.
+ * Returns true when parsing a JSON text would block the event loop for long. Counts elements, members and lines. Lines
+ * count because a text may hold one value per line. Strings take hardly any time, even long ones.
  *
- * @param maxValues The largest number that is not heavy. Pass a smaller number than the default when handling a value
- * costs more than parsing it.
+ * @param maxValues The largest number of values that is not heavy. Pass a smaller number than the default when handling
+ * a value costs more than parsing it.
  */
 export function isHeavyJson(text: string, maxValues = MAX_VALUES): boolean {
   return text.length > maxValues && exceeds(text, maxValues, Infinity);
 }
 
 /**
- * Returns true when a JSON text has more than `maxDepth` nested levels. Each level costs a parser ten times as much as
- * a value.
+ * Returns true when a JSON text has more than `maxDepth` nested levels. A parser needs ten times as long for a level as
+ * for a value.
  */
 export function isDeepJson(text: string, maxDepth: number): boolean {
   return text.length > maxDepth && exceeds(text, Infinity, maxDepth);
@@ -120,7 +120,7 @@ function exceeds(text: string, maxValues: number, maxDepth: number): boolean {
 /**
  * Parses JSON from another program while other requests wait.
  *
- * @returns `undefined` when `text` is not JSON, or is {@linkcode isHeavyJson}.
+ * @returns `undefined` when `text` is not JSON, or when {@linkcode isHeavyJson} is true for it.
  */
 export function parseLightJson(text: string): JsonValue | undefined {
   return isHeavyJson(text) ? undefined : parseJson(text);

@@ -16,10 +16,10 @@ export function oncePer<Key extends object, Value>(
   };
 }
 
-/** The longest text that is cached, in characters: others may choose the texts. */
+/** The longest text that is cached, in characters. A limit is needed because callers may send any text. */
 const MAX_TEXT_LENGTH = 1024;
 
-/** Caches the values of texts that come again and again. Beyond `maxSize` texts, forgets all values. */
+/** Caches the result of `make` for texts that occur often. Drops all results when there are `maxSize` texts. */
 export function memoized<Value>(
   make: (text: string) => Value,
   maxSize: number,

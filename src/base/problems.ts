@@ -7,7 +7,7 @@ export interface Problem {
    * the path.
    */
   readonly place?: string;
-  /** The problem and its remedy. The rest of a sentence that begins with the path. It holds no secret. */
+  /** The problem and its remedy, as the rest of a sentence that begins with the path. The message holds no secret. */
   readonly message: string;
 }
 
@@ -20,11 +20,11 @@ export interface Findings {
   readonly warnings: readonly Problem[];
   problem(path: Path, message: string): void;
   warn(path: Path, message: string): void;
-  /** Returns the place of another value, for a message: its path, its file and its line. */
+  /** Returns the path, file and line of a value, so that a message about another value can refer to it. */
   placeOf(path: Path): string;
 }
 
-/** A part of the file, and the findings about it. */
+/** A part of the file, and the findings about this part. */
 export interface Located {
   readonly path: Path;
   readonly findings: Findings;
@@ -34,11 +34,11 @@ export interface Located {
 export interface Places {
   /** Returns the location for people, as in {@linkcode Problem.place}. */
   full(path: Path): string;
-  /** Returns the location without the entry's name, for a message about another entry. */
+  /** Returns the location without the entry's name, so that a message about another entry can refer to it. */
   brief(path: Path): string;
 }
 
-/** Places without names and lines. */
+/** Gives each location as its path alone, without names and lines. */
 const PATHS: Places = { full: formatPath, brief: formatPath };
 
 const PLAIN_KEY_REGEXP = /^[\w-]+$/;
@@ -69,7 +69,7 @@ function placed(path: Path, { full }: Places): Pick<Problem, "path" | "place"> {
   return place === written ? { path: written } : { path: written, place };
 }
 
-/** Returns a view of a collection that adds only the first problem at each path. */
+/** Returns a view of a collection. The view adds a problem only if the collection has none at the same path. */
 export function oncePerPlace(findings: Findings): Findings {
   const places = new Set(findings.problems.map(({ path }) => path));
   return {
@@ -120,7 +120,7 @@ export function formatProblem(
   return `${place === "" ? "file" : place}: ${message}`;
 }
 
-/** Quotes a name from the file, escapes its control characters and cuts it when it is long. */
+/** Quotes a name from the file, escapes control characters and cuts a long name. */
 export function quote(name: string): string {
   const shown = name.length > SHOWN_CHARACTERS
     ? `${name.slice(0, SHOWN_CHARACTERS)}…`
@@ -151,8 +151,8 @@ export function nearest(
 }
 
 /**
- * Returns the Levenshtein distance of two texts: the letters to add, remove or replace. Loading a library for it would
- * slow each start of `login`.
+ * Returns the Levenshtein distance of two texts: how many letters to add, remove or replace. Loading a library for it
+ * would slow each start of `login`.
  */
 function editsBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
@@ -184,8 +184,8 @@ export function isMapping(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Returns the value at a path. A path below a scalar returns that scalar, because a text may replace a mapping, as a
- * model's id does.
+ * Returns the value at a path. If the path continues below a scalar, returns that scalar: the file may have a text in
+ * place of a mapping, for example only a model's id.
  */
 export function valueAt(tree: unknown, path: Path): unknown {
   let found = tree;
@@ -196,13 +196,13 @@ export function valueAt(tree: unknown, path: Path): unknown {
   return found;
 }
 
-/** Returns the list under a key of any value, or an empty one. */
+/** Returns the list under a key of a mapping. Returns an empty list if `value` is no mapping or has no such list. */
 export function listAt(value: unknown, key: string): readonly unknown[] {
   const list = isMapping(value) ? value[key] : undefined;
   return Array.isArray(list) ? list : [];
 }
 
-/** Returns the text under a key of any value. */
+/** Returns the text under a key of a mapping. Returns `undefined` if `value` is no mapping or has no such text. */
 export function textAt(value: unknown, key: string): string | undefined {
   const text = isMapping(value) ? value[key] : undefined;
   return typeof text === "string" ? text : undefined;

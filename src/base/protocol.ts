@@ -28,7 +28,9 @@ export const OPERATION_NAMES: readonly Operation[] = namesOf(OPERATIONS);
 /** Every model family. */
 export const FAMILY_NAMES: readonly Family[] = namesOf(FAMILIES);
 
-/** Every wire protocol. Tables that are a `Record` over {@linkcode Protocol} hold the differences between them. */
+/**
+ * Every wire protocol. Tables that are a `Record` over {@linkcode Protocol} hold the differences between the protocols.
+ */
 export const PROTOCOLS: readonly Protocol[] = namesOf(MAIN_OPERATIONS);
 
 /** The protocols that a connection serves. */
@@ -39,8 +41,8 @@ interface ServedPaths {
 }
 
 /**
- * Returns how a connection serves an operation. In a protocol of its `paths`, the connection serves the main operation
- * by translation. Other operations of that protocol are never guessed.
+ * Returns how a connection serves an operation. For a protocol in the connection's `paths`, the connection serves the
+ * main operation by translation. Other operations of that protocol are never guessed.
  */
 export function servingOf(
   operation: Operation,

@@ -4,8 +4,8 @@
  */
 
 /**
- * Every base URL of a connection, with the display name of its protocol. `completions` is the legacy text-completion
- * interface of family A. It is not a protocol: its errors have the Chat shape.
+ * Every base URL that a connection may have, with the display name of what the URL serves. `completions` is the legacy
+ * text-completion interface of family A. `completions` is not a protocol, because its errors have the Chat shape.
  */
 export const ENDPOINT_NAMES = {
   chat: "Chat Completions",
@@ -18,8 +18,8 @@ export const ENDPOINT_NAMES = {
 export type Endpoint = keyof typeof ENDPOINT_NAMES;
 
 /**
- * Every wire protocol, with its main operation, which requests an answer. A protocol is served at the endpoint of the same
- * name.
+ * Every wire protocol, with its main operation. The main operation requests an answer. A protocol is served at the
+ * endpoint of the same name.
  */
 export const MAIN_OPERATIONS = {
   chat: "chat_completions",
@@ -27,7 +27,7 @@ export const MAIN_OPERATIONS = {
   responses: "responses",
 } as const satisfies Readonly<Partial<Record<Endpoint, string>>>;
 
-/** One of {@linkcode MAIN_OPERATIONS} (docs/design.md#paths). The path of a request selects it. */
+/** One of {@linkcode MAIN_OPERATIONS} (docs/design.md#paths). The path of a request selects the protocol. */
 export type Protocol = keyof typeof MAIN_OPERATIONS;
 
 /** The fields of a request that select the model and a stream; the same for all operations so far. */
@@ -146,10 +146,11 @@ export interface OperationRow<
   readonly endpoint: Endpoint;
   readonly protocol: Protocol;
   /**
-   * The path after the gateway's prefix and after the base URL; `:model` is replaced where the path names the model.
+   * The path of the operation. It follows the gateway's prefix in a request to the gateway, and the base URL in a
+   * request to an upstream. If the path contains `:model`, the model's name replaces `:model`.
    */
   readonly path: string;
-  /** The path that requests a stream; `undefined` when the body does. */
+  /** The path that requests a stream; `undefined` when the body requests streams. */
   readonly streamPath: string | undefined;
   /** The body field that names the model; `undefined` where the path names it. */
   readonly modelField: string | undefined;

@@ -1,8 +1,8 @@
 import type { HeaderFields } from "./header_fields.ts";
 
 /**
- * A name or an address, with or without a port. Stricter than the parser of URLs, which also accepts quotes, brackets
- * and the like in a host.
+ * Matches a name or an address, with or without a port. The parser of URLs is less strict: it also accepts quotes,
+ * brackets and the like in a host.
  */
 const HOST_REGEXP = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 
@@ -26,7 +26,7 @@ export function publicAddress(
   return URL.parse(`${scheme}://${host}`)?.origin;
 }
 
-/** Returns the first value of a list: the proxy nearest to the caller has set it. */
+/** Returns the first value of a header's list, in lower case. The proxy nearest to the caller has set this value. */
 function firstOf(list: string | null | undefined): string | undefined {
   return list?.split(",")[0]?.trim().toLowerCase();
 }

@@ -14,15 +14,15 @@ const MAX_WAIT_MS = 2_147_483_000;
 type WaitHeader = "retry-after" | "retry-after-ms";
 
 /**
- * Returns a wait in milliseconds, or `undefined` for one that is negative, not a number, or longer than any quota. The
- * result can be longer than a timer holds.
+ * Returns a wait in milliseconds. Returns `undefined` if the wait is negative, not a number, or longer than any quota.
+ * The returned wait can be longer than a timer holds.
  */
 export function saneWaitMs(ms: number): number | undefined {
   return ms >= 0 && ms <= MAX_PLAUSIBLE_MS ? ms : undefined;
 }
 
 /**
- * Returns a wait as the value of `retry-after`: whole seconds, at most the longest that a timer holds.
+ * Returns a wait as the value of `retry-after`: whole seconds, at most the longest wait that a timer holds.
  *
  * @param ms Not negative.
  */
@@ -45,11 +45,11 @@ export function retryAfterMs(
 }
 
 /**
- * Returns an upstream's wait for the client: unchanged, or the longest that is allowed.
+ * Returns the value of an upstream's wait header for the client: unchanged, or the longest allowed wait.
  *
  * @param nowMs Milliseconds since 1970, for dates.
- * @param maxMs The longest wait, in milliseconds; default: the longest that a timer holds.
- * @returns `undefined` when {@linkcode saneWaitMs} rejects it.
+ * @param maxMs The longest wait, in milliseconds; default: the longest wait that a timer holds.
+ * @returns `undefined` when {@linkcode saneWaitMs} rejects the wait.
  */
 export function saneWaitHeader(
   name: WaitHeader,
@@ -97,8 +97,8 @@ function dateMs(value: string): number {
  * - Codex retries nearly every error 5 to 30 times and waits for any `retry-after` each time. opencode retries 429 and
  *   5xx 5 times and prefers `retry-after-ms`. With a short wait, Codex and opencode give up within seconds. The wait is
  *   one second rather than none, because versions of opencode before 1.18 retry without limit.
- * - Claude Code retries a 401 or 403 10 times when a command supplies its token, as our settings do. It stops only at a
- *   `retry-after` of more than a minute.
+ * - Claude Code retries a 401 or 403 10 times when a command supplies its token, as our settings do. Claude Code stops
+ *   only at a `retry-after` of more than a minute.
  */
 export function stopHeaders(
   protocol: Protocol,

@@ -1,7 +1,7 @@
 const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Returns true for a URL that a secret may be sent to: one with TLS, or on this machine.
+ * Returns true when a secret may be sent to a URL: the URL has TLS, or its host is this machine.
  *
  * @param plainHosts Further hosts that need no TLS.
  */
@@ -14,7 +14,7 @@ export function isSafeUrl(
     protocol === "http:" && [...LOCAL_HOSTS, ...plainHosts].includes(hostname);
 }
 
-/** Returns the port of a URL; without one, the default port of its scheme. */
+/** Returns the port of a URL. If the URL names no port, returns the default port of its scheme. */
 export function portOf(url: string): number {
   const { port, protocol } = new URL(url);
   return port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);

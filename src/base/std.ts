@@ -1,6 +1,6 @@
 /**
- * Types for `deno-std`, the npm edition of `@std`, which ships none. A host that reaches JSR may map `@std/…` to
- * `jsr:@std/…` in `deno.json` instead; the signatures are the same.
+ * Types for `deno-std`, the npm edition of `@std`. This edition ships no types. A host that reaches JSR may map
+ * `@std/…` to `jsr:@std/…` in `deno.json` instead; the signatures are the same.
  */
 import { mapValues as stdMapValues } from "@std/collections/map-values";
 import { LimitedBytesTransformStream as StdLimitedBytes } from "@std/streams/limited-bytes-transform-stream";
@@ -13,7 +13,7 @@ export const mapValues: <Value, Name extends string, Result>(
   make: (value: Value, name: Name) => Result,
 ) => Record<Name, Result> = stdMapValues;
 
-/** Passes bytes on, up to `size`. With `error`, more bytes break the stream with a `RangeError`; else they end it. */
+/** Passes bytes on, up to `size`. More bytes end the stream or, with `error`, break it with a `RangeError`. */
 export const LimitedBytesTransformStream: new (
   size: number,
   options?: { readonly error?: boolean },

@@ -19,7 +19,7 @@ export function inColour(style: Style, text: string): string {
   return text === "" ? "" : `\x1b[${CODES[style]}m${text}\x1b[0m`;
 }
 
-/** Returns text unchanged, for all other outputs. */
+/** Returns text unchanged, for an output without colours. */
 export function withoutColour(_style: Style, text: string): string {
   return text;
 }
@@ -68,7 +68,7 @@ export function hasColours(
  * whole.
  *
  * @param columns The width of a line, in characters; colour codes count as none.
- * @returns The line itself when it fits; else several lines with its indentation.
+ * @returns The line itself when it fits; else several lines, indented like the line itself.
  */
 export function wrapWords(line: string, columns: number): readonly string[] {
   if (widthOf(line) <= columns) return [line];

@@ -5,8 +5,8 @@ interface SyncSink {
 }
 
 /**
- * Matches, as a group, a code that commands send to a terminal. Also matches any other character that could control the
- * terminal, or hide or reverse text.
+ * Matches a code that commands send to a terminal, and captures this code as a group. Also matches, without a group,
+ * any other character that could control the terminal, or hide or reverse text.
  */
 const CONTROL_REGEXP = new RegExp(
   String
@@ -18,7 +18,7 @@ const CONTROL_REGEXP = new RegExp(
  * Writes a whole text without characters that could control a terminal. Returns false when the sink takes no more, and
  * drops the rest.
  *
- * @param onFailure Called with the reason, unless the reader has closed the pipe.
+ * @param onFailure Called with the reason of a failed write, unless the reader has closed the pipe.
  */
 export function writeWhole(
   sink: SyncSink,

@@ -1,4 +1,7 @@
-/** Types for `js-yaml` 4, which ships none. Version 5 rejects a list in brackets whose end is not indented. */
+/**
+ * Types for `js-yaml` 4. The package itself ships no types. Version 5 rejects a list in brackets whose end is not
+ * indented.
+ */
 import {
   CORE_SCHEMA,
   DEFAULT_SCHEMA,
@@ -10,7 +13,7 @@ import {
 
 const UNDERSCORED_REGEXP = /^[-+]?[1-9]\d*(?:_\d+)+(?:\.\d+)?$/;
 
-/** Numbers such as `5_000_000`, which YAML 1.2 reads as text. */
+/** Numbers such as `5_000_000`. YAML 1.2 reads such a number as text. */
 const UNDERSCORED = {
   implicit: [
     new Type("!number", {

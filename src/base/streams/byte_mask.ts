@@ -21,14 +21,12 @@ interface MaskedChunk {
   readonly text: string | undefined;
 }
 
-/**
- * The number of bytes at the start of a secret that identify it. The bytes after them are masked as far as they match.
- */
+/** The number of first bytes that identify a secret. The secret's further bytes are masked as far as they match. */
 const IDENTIFYING_BYTES = 16;
 
 /**
- * The number of matching bytes at the end of a chunk that are forwarded without waiting, so that answers are not held
- * up.
+ * If at most this many bytes at the end of a chunk match a secret, these bytes are forwarded without waiting, so that
+ * answers are not held up.
  */
 const HARMLESS_BYTES = 3;
 
@@ -69,12 +67,12 @@ export function createByteMask(
 ): ByteMask {
   /** The end of the last chunk, if the secret may begin there. */
   let held = NOTHING;
-  /** The number of held bytes that were already forwarded, being harmless. */
+  /** The number of held bytes that were already forwarded, because so few bytes are harmless. */
   let passed = 0;
   /** The number of masked bytes of a secret that continues in the next chunk. */
   let masked = 0;
 
-  /** Masks the rest of the secret from `start` on, after the `masked` bytes of earlier chunks. */
+  /** Masks the secret from `start` on, without its first `masked` bytes, which were in earlier chunks. */
   function mask(bytes: Uint8Array, start: number): number {
     const end = maskRun(bytes, start, secret.subarray(masked));
     masked += end - start;
@@ -114,9 +112,9 @@ export function createByteMask(
 }
 
 /**
- * Masks the results of a reader's reads, one after another. While a chunk is held, its read returns an empty chunk,
- * which shows that the source is active. At the end of the source, a read returns the held bytes, and the next read
- * returns the end.
+ * Masks the results of a reader's reads, one after another. While a chunk is held, the read of this chunk returns an
+ * empty chunk to show that the source is active. At the end of the source, a read returns the held bytes, and the next
+ * read returns the end.
  */
 export function maskReads(mask: ByteMask): ReadChange {
   return ({ done, value, text }) => {
@@ -136,7 +134,7 @@ export function maskBytes(
   while (found !== -1) found = find(text, maskRun(bytes, found, secret));
 }
 
-/** Masks the bytes at `start` that match the text, and returns their end. */
+/** Masks the bytes at `start` that match the text. Returns the position after the masked bytes. */
 function maskRun(bytes: Uint8Array, start: number, text: Uint8Array): number {
   let end = start;
   while (end < bytes.length && bytes[end] === text[end - start]) {
@@ -145,7 +143,7 @@ function maskRun(bytes: Uint8Array, start: number, text: Uint8Array): number {
   return end;
 }
 
-/** Returns bytes that may be changed. */
+/** Returns bytes that may be changed: the given bytes, or a copy if other threads share their memory. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return isOwn(bytes) ? bytes : bytes.slice();
 }
@@ -167,7 +165,7 @@ function beginsAt(
   return true;
 }
 
-/** Returns the number of bytes at the end that begin the needle. */
+/** Returns how many of the last bytes of `bytes` equal the first bytes of `needle`. */
 function beginningAtEnd(bytes: Uint8Array, needle: Uint8Array): number {
   const most = Math.min(needle.length - 1, bytes.length);
   for (let length = most; length > 0; length--) {
@@ -176,16 +174,16 @@ function beginningAtEnd(bytes: Uint8Array, needle: Uint8Array): number {
   return 0;
 }
 
-/** Returns the position of a text at or after `from`; -1 if there is none. */
+/** Returns the first position of the wanted text in `text` at or after `from`; -1 if there is no such position. */
 export type Finder = (text: string, from: number) => number;
 
-/** The longest text that V8 finds at memory speed, by its first character. */
+/** V8 looks for a text of at most this length by the text's first character, at memory speed. */
 const PROBE_LENGTH = 6;
 
-/** The frequent characters of text and JSON, the most frequent first. API keys also have many rarer ones. */
+/** The frequent characters of text and JSON, the most frequent first. API keys also have many rarer characters. */
 const FREQUENT = '"etaoinsrlhdcu:,{}mfpgwybv.-0123456789';
 
-/** Returns the position of the rarest character of a text, the first one of several. */
+/** Returns the position of the rarest character of a text; the first position if several characters are as rare. */
 function rarestIn(text: string): number {
   const ranks = Array.from(text, (one) => {
     const rank = FREQUENT.indexOf(one);
@@ -195,8 +193,8 @@ function rarestIn(text: string): number {
 }
 
 /**
- * Creates a search for one text in many others. It first looks for a short part that begins with a rare character. That
- * is several times faster than `indexOf` with a long text, which stops at each common letter.
+ * Creates a function that looks for one text in many others. The function first looks for a short part that begins with
+ * a rare character. `indexOf` with a long text is several times slower, because it stops at each common letter.
  *
  * @param wanted The text to find; not empty.
  */

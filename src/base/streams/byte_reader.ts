@@ -47,16 +47,16 @@ export function createByteReader(
 }
 
 /**
- * Returns the cost of a chunk. A chunk of the maximum size ends the turn, because a small maximum means that scanning
- * is slow.
+ * Returns the cost of a chunk. A chunk of the maximum size ends the turn. Callers set a small maximum only if scanning
+ * a chunk is slow.
  */
 function costOf(bytes: number, maxChunkBytes: number): number {
   return bytes < maxChunkBytes ? bytes : STEP_BYTES;
 }
 
 /**
- * Reads a body chunk by chunk. A stream passes through several readers, which mostly wait. They use `then`, because a
- * waiting `async` function takes 256 more bytes of memory per reader and chunk.
+ * Reads a body chunk by chunk. A stream passes through several readers, and most of them wait. The readers use `then`,
+ * because a waiting `async` function takes 256 more bytes of memory per reader and chunk.
  */
 export interface ByteReader
   extends Pick<ReadableStreamDefaultReader<Uint8Array>, "cancel"> {
@@ -66,7 +66,7 @@ export interface ByteReader
 /** A source of bytes: a stream of the platform, or a reader. */
 export type ByteSource = ReadableStream<Uint8Array> | ByteReader;
 
-/** A body that has arrived completely, such as a short one in one packet with its head. */
+/** A body that has arrived completely, such as a short body in the same packet as its head. */
 export class WholeBody implements ByteReader {
   #bytes: Uint8Array<ArrayBuffer> | undefined;
 
@@ -103,11 +103,13 @@ export type ReadChange = (read: ByteRead) => ByteRead;
 
 /** A reader whose next chunks can be seen before they are read. */
 export interface LookAhead extends ByteReader {
-  /** Returns the next chunk that was not seen yet. `read` returns all of them again, in order, without empty ones. */
+  /**
+   * Returns the next chunk that was not seen yet. `read` returns all seen chunks again, in order, without empty chunks.
+   */
   peek(): Promise<ByteRead>;
 }
 
-/** Waiting chunks below this length, in bytes, are joined, because each chunk costs some 400 bytes of memory more. */
+/** Waiting chunks below this length, in bytes, are joined, because each separate chunk costs some 400 bytes more. */
 const SHORT_BYTES = 1024;
 
 /** The maximum length of a joined chunk, in bytes. */
@@ -119,7 +121,7 @@ const NOTHING = new Uint8Array();
 class ShortChunks {
   #joined: Uint8Array<ArrayBuffer> = NOTHING;
 
-  /** Returns two chunks as one; `undefined` when one of them is long, or both are too long together. */
+  /** Returns two chunks as one; `undefined` when one of the chunks is long, or when both together are too long. */
   join(last: Uint8Array, chunk: Uint8Array): Uint8Array | undefined {
     const isJoined = last.buffer === this.#joined.buffer;
     const length = last.length + chunk.length;
@@ -135,8 +137,8 @@ class ShortChunks {
 }
 
 /**
- * Adds look-ahead to a reader. Chunks that were seen but not read are held in memory, short ones joined. Empty ones only
- * show that the source is active and are not held, because there may be millions.
+ * Adds look-ahead to a reader. Chunks that were seen but not read are held in memory, and short chunks are joined.
+ * Empty chunks only show that the source is active. They are not held, because there may be millions of them.
  */
 export function createLookAhead(reader: ByteReader): LookAhead {
   const seen: Promise<ByteRead>[] = [];
@@ -168,7 +170,7 @@ export function createLookAhead(reader: ByteReader): LookAhead {
 }
 
 /**
- * Returns a reader as a stream of the platform, for code that needs one. It reads nothing ahead.
+ * Turns a reader into a stream of the platform, for code that needs such a stream. The stream reads nothing ahead.
  *
  * @param start Receives the function that fails the stream outside a read.
  */
@@ -210,8 +212,8 @@ export function abandon(
 const READ_OUT = { ms: 100, bytes: 16 * 1024 };
 
 /**
- * Reads to the end of a body whose content is complete, so that its socket can serve again. The end may arrive a moment
- * later. Cancels a body that goes on.
+ * Reads to the end of a body whose content is complete, so that the socket can serve again. The end may arrive a moment
+ * after the content. Cancels a body that continues after its content.
  */
 export function readOut(
   reader: ByteReader,
@@ -238,7 +240,7 @@ export function readOut(
  * Reads a whole body.
  *
  * @param maxBytes The maximum length. A longer body is cancelled.
- * @param length The length, if known: then the reader does not wait for the end.
+ * @param length The length of the body, if known. The function then does not wait for the end of the body.
  * @returns `undefined` when the body is longer than `maxBytes`.
  * @throws The errors of the reader.
  */
@@ -268,7 +270,7 @@ export async function readAll(
  * Reads a whole response as text.
  *
  * @param maxBytes The maximum length. A longer response is cancelled.
- * @returns `undefined` when it is longer than `maxBytes`.
+ * @returns `undefined` when the response is longer than `maxBytes`.
  * @throws The errors of the body.
  */
 export async function readText(

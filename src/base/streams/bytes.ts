@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 
 /**
- * Bytes in several arrays. Copying them into one array would allocate memory, which costs more than all other work on
- * the bytes.
+ * Bytes in several arrays. Copying the bytes into one array would allocate memory. That costs more than all other work
+ * on the bytes.
  */
 export class LongBytes {
   /** The arrays in their order; they must not be changed. */
@@ -42,7 +42,7 @@ export class LongBytes {
   }
 
   /**
-   * Frees the memory at once, because the garbage collector is slow to find it. The bytes must not be read afterwards.
+   * Frees the memory at once, because the garbage collector would find it late. The bytes must not be read afterwards.
    */
   free(): void {
     for (const { buffer } of this.pieces) {
@@ -71,8 +71,8 @@ export function joinBytes(
 }
 
 /**
- * Returns bytes that share their memory with no others, so that a stream may take the memory. Copies bytes that share
- * theirs.
+ * Returns bytes that share their memory with no others, so that a stream may take the memory. Returns a copy if the
+ * given bytes share their memory.
  */
 export function ownBytes<Memory extends ArrayBufferLike>(
   bytes: Uint8Array<Memory>,

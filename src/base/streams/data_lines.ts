@@ -6,8 +6,8 @@ import { END_BYTES, LineBuffer, LONG_BYTES } from "./line_buffer.ts";
 /** The receiver of data lines. */
 interface DataLineSink {
   /**
-   * Returns true while each data line is wanted. After that, only lines with the `needle` are wanted; without a needle,
-   * none.
+   * Returns true while each data line is wanted. After that, only lines with the `needle` are wanted. If there is no
+   * needle, no line is wanted after that.
    */
   wantsEvery(): boolean;
   /**
@@ -45,9 +45,10 @@ const decoder = new TextDecoder();
 const finderOf = memoized(createFinder, 100);
 
 /**
- * Finds the data lines in the bytes of an event stream, and decodes only wanted ones. After `wantsEvery` returns false,
- * it searches for `needle` without splitting the bytes into lines. Lines end in LF, CRLF or CR, and a byte order mark
- * at the start is skipped (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+ * Finds the data lines in the bytes of an event stream, and decodes only wanted lines. After `wantsEvery` returns
+ * false, `push` searches for `needle` without splitting the bytes into lines. Lines end in LF, CRLF or CR, and a byte
+ * order mark at the start is skipped
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
  */
 export class DataLines {
   readonly #find: Finder | undefined;
@@ -62,7 +63,7 @@ export class DataLines {
   #last: readonly string[] = [];
 
   /**
-   * @param needle ASCII text in a wanted line, such as `usage"`. Without one, nothing is read after `wantsEvery`
+   * @param needle ASCII text in a wanted line, such as `usage"`. Without a needle, nothing is read after `wantsEvery`
    * returns false.
    */
   constructor(
@@ -76,7 +77,7 @@ export class DataLines {
     this.#pending = new LineBuffer(maxLineBytes);
   }
 
-  /** Reads the next bytes without changing or keeping them. `text` is the result of `byteText` for them, if known. */
+  /** Reads the next bytes without changing or keeping them. `text` is the `byteText` of these bytes, if known. */
   push(chunk: Uint8Array, text = byteText(chunk)): void {
     if (!text.includes("\r")) return this.#pushLines(chunk, text);
     // A CRLF that is split between chunks gives an extra empty line, which has no effect.
@@ -91,8 +92,8 @@ export class DataLines {
   }
 
   /**
-   * Returns the values of the last data lines that were not empty, the last one first: at most {@linkcode LAST_LINES},
-   * and of long ones the first and last 500 bytes.
+   * Returns the values of the last data lines that were not empty, the last one first. Returns at most {@linkcode
+   * LAST_LINES} values. Of a long line, returns only the first and last 500 bytes.
    */
   last(): readonly string[] {
     return this.#last.map((text) =>
@@ -100,7 +101,7 @@ export class DataLines {
     );
   }
 
-  /** Starts to sum the bytes of each further data line beyond this length. The chunks do not change the sum. */
+  /** Starts to sum the bytes by which each further data line exceeds this length, however it is split into chunks. */
   measureAbove(bytes: number): void {
     this.#floorBytes = bytes;
   }
@@ -153,7 +154,7 @@ export class DataLines {
   #skim({ bytes, text, start, end }: WholeLines, find: Finder): void {
     let foundAt = orEnd(find(text, start), end);
     for (let from = start; from < end;) {
-      // Every other line is empty.
+      // Usually, every second line is empty.
       const feed = text.charCodeAt(from) === FEED
         ? from
         : text.indexOf("\n", from);
@@ -185,7 +186,7 @@ export class DataLines {
     this.#last = [...lines, ...this.#last].slice(0, LAST_LINES);
   }
 
-  /** Removes the byte order mark that may begin the stream. */
+  /** Removes a byte order mark at the start of the stream. */
   #unmarked(line: Uint8Array): Uint8Array {
     const isMarked = this.#isFirstLine && byteText(line).startsWith(MARK);
     return isMarked ? line.subarray(MARK.length) : line;
@@ -204,7 +205,7 @@ function lastLines({ bytes, text, start, end }: WholeLines): readonly string[] {
     }
   }
   if (found.length === 0) return [];
-  // A slice keeps its whole text in memory.
+  // A slice would keep the whole text in memory.
   const own = tail === 0 ? text : byteText(bytes.subarray(tail, end));
   return found.map(({ begin, feed }) =>
     bothEnds(own.slice(begin - tail, feed - tail))
@@ -242,7 +243,7 @@ function hasValue(text: string, begin: number, end: number): boolean {
   return false;
 }
 
-/** Returns the position of a match; the end if there is none before it. */
+/** Returns the position of a match; `end` if there is no match before `end`. */
 function orEnd(position: number, end: number): number {
   return position === -1 ? end : Math.min(position, end);
 }

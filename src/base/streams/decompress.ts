@@ -7,7 +7,9 @@ import {
   createByteReader,
 } from "./byte_reader.ts";
 
-/** Parses a `content-encoding` header: `identity` if it is empty, `undefined` for an unknown encoding or several. */
+/**
+ * Parses a `content-encoding` header: `identity` if it is empty, `undefined` for an unknown encoding or several ones.
+ */
 export function readContentEncoding(
   header: string | null | undefined,
 ): Compression | "identity" | undefined {
@@ -24,8 +26,8 @@ interface DecompressOptions {
 }
 
 /**
- * Decompresses a body while it is read. Bytes without output give an empty chunk, so that an idle timeout sees them. If
- * the body breaks off, the error of the body is thrown.
+ * Decompresses a body while it is read. Compressed bytes without output give an empty chunk, so that an idle timeout
+ * sees that bytes arrive. If the body breaks off, the error of the body is thrown.
  *
  * Cancelling the stream cancels the body at once, even during a read. A generator's own `return()` would wait for that
  * read.
@@ -123,7 +125,7 @@ export interface Inflater {
   destroy(): void;
 }
 
-/** Filler that tests for the end of the input: a decompressor past its end does not accept all of it. */
+/** Filler to test whether the input has ended: after the end, a decompressor does not accept all of the filler. */
 const AFTER_THE_END = new Uint8Array(64);
 
 /** Creates an inflater for one body. */
@@ -166,7 +168,7 @@ export function createInflater(compression: Compression): Inflater {
     return take(() => isTaken);
   }
 
-  /** Brotli has neither a length nor a checksum. A decompressor that accepts further bytes has not seen the end. */
+  /** Returns true if the decompressor has not seen the end of its input. Brotli has no length or checksum to test. */
   async function takesMore(): Promise<boolean> {
     const before = engine.bytesWritten;
     for await (const _ of write(AFTER_THE_END)) return true;
@@ -177,7 +179,7 @@ export function createInflater(compression: Compression): Inflater {
     async *push(piece) {
       frame?.push(piece);
       if (!engine.readableEnded) yield* write(piece);
-      // An engine ends early when it receives more than it accepts. The one for zstd ignores the rest.
+      // An engine ends early when it receives more than it accepts. The engine for zstd ignores the rest.
       if (engine.readableEnded && frame === undefined) throw tooMuch();
     },
     async *end() {
@@ -222,12 +224,12 @@ interface Field {
   readonly read: (field: Uint8Array) => Field;
 }
 
-/** Bytes that are not a frame, or that follow one. */
+/** Bytes that are not a frame, or that follow a frame. */
 const NO_FRAME: Field = { bytes: 1, read: () => NO_FRAME };
 
 /**
  * Creates a reader of the lengths of a frame's blocks. `node:zlib` of Deno 2.9 accepts an incomplete frame, and ignores
- * a second one.
+ * a second frame.
  */
 function createZstdFrame(): ZstdFrame {
   const held = new Uint8Array(4);
@@ -266,7 +268,7 @@ function createZstdFrame(): ZstdFrame {
     return bytes.subarray(skipped);
   }
 
-  /** Returns the bytes after the field. */
+  /** Reads the bytes of the current field. Returns the bytes after the field. */
   function take(bytes: Uint8Array): Uint8Array {
     const part = bytes.subarray(0, field.bytes - heldBytes);
     held.set(part, heldBytes);

@@ -25,7 +25,9 @@ export class LineBuffer {
     return this.#length;
   }
 
-  /** The line, valid until the next `append`. A line that is too long gives only {@linkcode bothEnds}. */
+  /**
+   * The line, valid until the next `append`. If the line is too long, only its two ends, as from {@linkcode bothEnds}.
+   */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#used);
   }
@@ -58,7 +60,7 @@ export class LineBuffer {
   }
 }
 
-/** Returns a copy of `bytes`: whole up to 1 KiB, else their first and last 512, joined. */
+/** Returns a copy of `bytes`: whole up to 1 KiB, else the first and the last 512 bytes, joined. */
 export function bothEnds(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   if (bytes.length <= LONG_BYTES) return bytes.slice();
   const ends = new Uint8Array(LONG_BYTES);

@@ -17,7 +17,7 @@ export type BodyKind = "events" | "json" | "other";
  * Returns the kind of a body by its first bytes. Servers label events as JSON and JSON as events
  * (https://github.com/openclaw/openclaw/pull/97454, https://github.com/mistralai/mistral-vibe/pull/619).
  *
- * @param start The first bytes; one is enough.
+ * @param start The first bytes of the body; one byte is enough.
  * @returns `undefined` while there is only white space.
  */
 export function bodyKind(start: Uint8Array): BodyKind | undefined {

@@ -77,7 +77,7 @@ export class PassThrough implements ByteReader {
   readonly #silence: IdleWatch | undefined;
   /** The read of the source that is under way. */
   #reading: Promise<ByteRead> | undefined;
-  /** The read that the reader waits for. A keep-alive may end it before the source does. */
+  /** The read that the reader waits for. A keep-alive may end this read before the source does. */
   #waiting: PromiseWithResolvers<ByteRead> | undefined;
   #hasEnded = false;
   #error: unknown;
@@ -111,13 +111,13 @@ export class PassThrough implements ByteReader {
     return waiting.promise;
   }
 
-  /** Notes that the caller has taken a part of the last chunk, so that it has not stopped reading. */
+  /** Notes that the caller has taken a part of the last chunk, and thus has not stopped reading. */
   noteTaken(): void {
     this.#stopLooking?.();
     if (this.#waiting === undefined) this.#stall.wait();
   }
 
-  /** Cancels the source, with the reason of its reader. */
+  /** Cancels the source with the reason that the reader of this body gives. */
   cancel(reason?: unknown): Promise<void> {
     this.#end({ kind: "cancelled" });
     abandon(this.#source, reason);
@@ -137,7 +137,7 @@ export class PassThrough implements ByteReader {
     return waiting;
   }
 
-  /** Without a waiting reader, the chunk stays for the next read. */
+  /** Handles what the source has sent. If no read waits for the chunk, the chunk stays for the next read. */
   readonly #arrived = (read: ByteRead): void => {
     if (this.#waiting === undefined) return;
     this.#reading = undefined;

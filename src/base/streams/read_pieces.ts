@@ -44,7 +44,7 @@ interface ReadPiecesOptions {
 interface PiecesMemory {
   /** Called before memory is allocated. Its error ends the reading. */
   take(bytes: number): void;
-  /** Called at the end with the bytes that were not needed. */
+  /** Called at the end with the number of bytes that were not needed. */
   give(bytes: number): void;
 }
 
@@ -53,7 +53,7 @@ interface PiecesMemory {
  *
  * @param body The next read may overwrite a chunk, unless it is the whole body.
  * @returns Pieces of `pieceBytes`; the last one holds the rest.
- * @throws {WrongLengthError} When the body has another length.
+ * @throws {WrongLengthError} When the body does not have the declared length.
  * @throws {TooLongError} When a body of unknown length is longer than `maxBytes`.
  * @throws The reason of the signal, and the errors of the body, of `onBytes` and of `memory`. The bytes so far are then
  * freed.
@@ -81,8 +81,8 @@ export async function readPieces(
 }
 
 /**
- * Opens a reader. Between chunks, other requests must get their turn. For a body of known length, `onBytes` sees to
- * that; else the reader does.
+ * Opens a reader. Between chunks, other requests must get their turn. If the length of the body is known, `onBytes`
+ * gives them their turn. Otherwise, the reader does.
  */
 function openReader(body: ByteSource, isKnown: boolean): ByteReader {
   if (!(body instanceof ReadableStream)) return body;
@@ -158,8 +158,8 @@ class GrowingPieces {
   }
 
   /**
-   * Keeps a chunk as the piece, without a copy, if it is the whole body and fills its buffer. A piece is freed with its
-   * whole buffer, and only its length is counted.
+   * Keeps a chunk as the only piece, without a copy, if the chunk is the whole body and fills its buffer. The chunk
+   * must fill the buffer, because freeing a piece frees its whole buffer, and only the piece's length is counted.
    *
    * @returns The piece; `undefined` when the chunk must be copied.
    */

@@ -50,7 +50,8 @@ export function createSseParser(
   let isTooLong = false;
   let lines = 0;
   let hasFrame = false;
-  // With an `onError`, the parser creates an error for each line with an unknown field: 200 ms for 64 KiB of them.
+  // With an `onError`, the parser creates an error for each line with an unknown field. 64 KiB of such lines then take
+  // 200 ms.
   const parser = createParser({
     maxBufferSize: options.maxFrameCharacters,
     onEvent(frame) {
@@ -97,20 +98,20 @@ export function createSseParser(
   };
 }
 
-/** Formats an event, with its blank line. Its data must be JSON text, or a word such as `[DONE]`. */
+/** Formats an event, with its blank line. The event's data must be JSON text, or a word such as `[DONE]`. */
 export function formatFrame(frame: SseFrame): string {
   const writer = new FrameWriter();
   writer.write(frame);
   return writer.take();
 }
 
-/** Formats the events and comments of one stream. It keeps the head of the last event, because most names repeat. */
+/** Formats the events and comments of one stream. Keeps the head of the last event, because names mostly repeat. */
 export class FrameWriter {
   #text = "";
   #name: string | undefined;
   #head = headOf(undefined);
 
-  /** Adds an event, as {@linkcode formatFrame} takes it, or a comment, which must not contain a line end. */
+  /** Adds an event, as {@linkcode formatFrame} takes it, or a comment. A comment must not contain a line end. */
   readonly write: Emit<SseFrame | SseComment> = (frame) => {
     if ("comment" in frame) this.#text += `: ${frame.comment}\n\n`;
     else {
@@ -134,7 +135,8 @@ export class FrameWriter {
 
 /**
  * The characters that JSON allows in strings but some readers take for the end of a line. One such reader is Python's
- * `str.splitlines` (https://github.com/openai/openai-python/issues/1230). They occur only in the strings of the data.
+ * `str.splitlines` (https://github.com/openai/openai-python/issues/1230). The characters occur only in the strings of
+ * the data.
  */
 const LINE_END_ESCAPES = [
   ["\u0085", "\\u0085"],

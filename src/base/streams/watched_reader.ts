@@ -111,8 +111,8 @@ interface IdleWatchOptions {
 }
 
 /**
- * Creates a watch with one timer for each stream instead of one for each chunk. When the timer fires, it runs again for
- * the rest of the current wait.
+ * Creates a watch with one timer for each stream instead of one timer for each chunk. When the timer fires during a
+ * later wait, it runs again for the rest of that wait.
  */
 export function createIdleWatch(
   { deadlines, idleMs, onIdle }: IdleWatchOptions,

@@ -60,7 +60,10 @@ function modulo(value: number, length: number): number {
   return ((value % length) + length) % length;
 }
 
-/** Returns the next midnight in a zone such as `Asia/Shanghai`, in milliseconds since 1970; an hour off if clocks change. */
+/**
+ * Returns the next midnight in a zone such as `Asia/Shanghai`, in milliseconds since 1970. If clocks change before that
+ * midnight, the result is an hour off.
+ */
 export function midnightMs(timeZone: string, nowMs: number): number {
   const text = new Intl.DateTimeFormat("en-GB", {
     ...{ timeZone, hourCycle: "h23", timeStyle: "medium" },

@@ -30,14 +30,14 @@ type Queues = Map<number, LinkedList<Entry>>;
 
 const NOTHING: Cancel = () => {};
 
-/** Returns the length of a deadline from a setting, in which 0 means none. */
+/** Returns the length of a deadline from a setting. In the setting, 0 means no deadline. */
 export function orNever(ms: number): number {
   return ms === 0 ? Infinity : ms;
 }
 
 /**
- * Creates an empty set of deadlines. One timer serves all running deadlines and is not set again when one is cancelled.
- * Without deadlines there is no timer, except one that {@linkcode Timers.mayFireUnused} allows to remain.
+ * Creates an empty set of deadlines. One timer serves all running deadlines and is not set again when a deadline is
+ * cancelled. Without deadlines there is no timer, except one that {@linkcode Timers.mayFireUnused} allows to remain.
  *
  * @example
  * ```ts
@@ -151,7 +151,7 @@ interface WaitOptions {
  * Waits.
  *
  * @param ms 0 or more, in milliseconds.
- * @throws The signal's reason as soon as it aborts.
+ * @throws The signal's reason as soon as the signal aborts.
  */
 export async function wait(
   ms: number,
@@ -185,9 +185,9 @@ export async function settled<Value>(
   }
 }
 
-/** The timeout of some work, and the result that replaces a late one. */
+/** The timeout of some work, and the result that replaces a late result. */
 interface WithinOptions<Late> {
-  /** In milliseconds. */
+  /** The timeout, in milliseconds. */
   readonly ms: number;
   /** The timer: `start` of {@linkcode Deadlines}, or `schedule` of {@linkcode Timers}. */
   readonly start: (ms: number, onPassed: () => void) => Cancel;
@@ -218,7 +218,8 @@ export function within<Value, Late>(
 /**
  * Waits for `work` until `signal` aborts. The work itself continues, and its later failure is ignored.
  *
- * @throws The signal's reason when it aborts first, at once when it has already aborted.
+ * @throws The signal's reason when the signal aborts before `work` ends. Throws at once when the signal has already
+ * aborted.
  */
 export function untilAbort<Value>(
   work: Promise<Value>,

@@ -3,10 +3,10 @@ import { setImmediate } from "node:timers";
 /** The longest time between two reads of the sockets by the event loop, in milliseconds. */
 const SLICE_MS = 20;
 
-/** The amount of work before the clock is read, in bytes. */
+/** The amount of work between two reads of the clock, in bytes. */
 export const STEP_BYTES: number = 64 * 1024;
 
-/** The cost of a chunk besides its bytes, in bytes: a chunk of one byte takes as long as one of 256. */
+/** The cost of a chunk besides its bytes, in bytes: a chunk of one byte takes as long as a chunk of 256 bytes. */
 const CHUNK_BYTES = 256;
 
 /** The platform functions that {@linkcode EventLoop} uses; tests inject their own. */
@@ -62,7 +62,7 @@ function nextTurn(): Promise<void> {
 
 /**
  * Waits until Deno has read from its sockets. Deno reads from the sockets when nothing is due, else in one turn of 61
- * (tokio's `event_interval`). A timer leaves time for that; an immediate does not.
+ * (tokio's `event_interval`). A timer leaves time for such a read; an immediate does not.
  */
 async function idle(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 0));
@@ -77,8 +77,8 @@ const EVENT_LOOP = new EventLoop({
 });
 
 /**
- * Counts long work, so that other work gets its turn in between. Without it, work on bytes in memory, such as inflating
- * a body, never yields: each step follows the last as a microtask. Short work never waits.
+ * Counts long work, so that other work gets its turn in between. Without such turns, work on bytes in memory, such as
+ * inflating a body, never yields: each step follows the previous one as a microtask. Short work never waits.
  *
  * @example
  * ```ts
