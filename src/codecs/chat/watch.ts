@@ -9,7 +9,9 @@ import type { AnswerWatch } from "../canonical/codec.ts";
 import { laterUsage } from "../canonical/answer/answer.ts";
 import { usageIn } from "./answer/usage.ts";
 
-/** The watch for Chat Completions and legacy completions, whose chunks have `text` instead of a delta. */
+/**
+ * The watch for Chat Completions and legacy completions. Chunks of legacy completions have `text` instead of a delta.
+ */
 export const chatWatch: AnswerWatch = {
   usageMark: 'usage"',
   mayCount: (text) => USAGE_REGEXP.test(text),
@@ -41,12 +43,12 @@ export const chatWatch: AnswerWatch = {
   },
 };
 
-/** Matches a usage with content. Some streams have a `null` usage on every chunk. */
+/** Matches a usage that is an object. Some streams have a `null` usage on every chunk. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 
 /**
- * Matches a finish reason other than `error`. Perplexity and Cerebras end the stream with this chunk, and others with
- * the usage after it, without `[DONE]`.
+ * Matches a finish reason other than `error`. Some streams end without `[DONE]`. Perplexity and Cerebras end a stream
+ * with the chunk that has the finish reason, and others with a later chunk that has the usage.
  */
 const FINISH_REGEXP = /"finish_reason"\s*:\s*"(?!error")[^"]/;
 

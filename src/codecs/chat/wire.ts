@@ -63,7 +63,10 @@ const tool = z.preprocess(
   }),
 );
 
-/** Nests a tool of Responses (`{type, name, parameters}`) or Messages (`{name, input_schema}`), which Cursor sends. */
+/**
+ * Converts a tool of Responses (`{type, name, parameters}`) or Messages (`{name, input_schema}`) into the nested form
+ * of Chat. Cursor sends such tools.
+ */
 function nested(tool: unknown): unknown {
   if (!isJsonObject(tool) || typeof tool.name !== "string") return tool;
   const { type = "function", input_schema, ...shape } = tool;
@@ -113,7 +116,10 @@ const request = z.looseObject({
 
 /** The fields of a Chat Completions request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
-/** The fields that the canonical form has. It has only some values of `reasoning_effort`. */
+/**
+ * The fields that the canonical form has. `reasoning_effort` is not among them, because the canonical form has only
+ * some of its values.
+ */
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(request.omit({ reasoning_effort: true }).shape),
   ...SHARED_NAMES,
@@ -124,7 +130,7 @@ export type WireTool = z.infer<typeof tool>;
 export type WireFunction = z.infer<typeof functionShape>;
 export type WireToolCall = z.infer<typeof toolCall>;
 
-/** Checks the shape of a request; throws `invalid_request`, which names the first wrong field. */
+/** Checks the shape of a request. Throws `invalid_request` with the path of the first wrong field. */
 export function parseRequest(body: JsonObject): WireRequest {
   const result = request.safeParse(body);
   if (!result.success) throw invalidIssue(result.error.issues);

@@ -278,8 +278,8 @@ export function lostExtra(service: string): JsonObject {
 }
 
 /**
- * Returns the `reasoning_details` of a step of Gemini 3. If the details lack signatures, adds {@linkcode
- * LOST_SIGNATURE} for each call.
+ * Returns the `reasoning_details` of a step of Gemini 3. If the details lack signatures, adds an entry with the text of
+ * `LOST_SIGNATURE` for each call.
  */
 export function signedDetails(
   details: JsonValue[],

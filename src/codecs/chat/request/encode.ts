@@ -66,7 +66,10 @@ function encodeLogprobs(wanted: CanonicalRequest["logprobs"]): JsonObject {
   return { logprobs: true, ...present({ top_logprobs: wanted.top }) };
 }
 
-/** Returns the fields of a stream. Usage is always requested, for the gateway's own counts. */
+/**
+ * Returns the fields that request a stream, also for an answer that may be too long for one piece. Usage is always
+ * requested, because the gateway counts it.
+ */
 function encodeStream(
   request: CanonicalRequest,
   { dialect }: Scope,

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject, listOf } from "@gateway/base/json";
 import type { Scope } from "../dialect.ts";
 
-/** The placeholder for unknown reasoning, when a provider requires some on every message. */
+/** The placeholder for reasoning that the history lacks and a provider requires. */
 const UNKNOWN_REASONING = " ";
 
-/** The placeholder for a message that a provider requires and the history does not have. */
+/** The placeholder for a message that the history lacks and a provider requires. */
 const CONTINUED = "(continued)";
 
 /** The scope of encoding turns. */
@@ -63,8 +63,9 @@ function separateUsers(messages: readonly JsonObject[]): JsonObject[] {
 }
 
 /**
- * Adds placeholder reasoning to assistant messages for providers that require it. Some require it on messages with
- * calls while the model thinks. Others require it on all messages when one has it.
+ * Adds placeholder reasoning to assistant messages that lack reasoning. While the model thinks, some providers require
+ * reasoning on each message with calls. Other providers require reasoning on all assistant messages if one message has
+ * reasoning.
  */
 function fillReasoning(
   messages: JsonObject[],

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@gateway/base/json";
 
-/** Adds `text` to the system message at the beginning, or inserts one. */
+/** Adds `text` to the system message at the beginning, or inserts a system message if there is none. */
 export function withInstruction(
   messages: readonly JsonObject[],
   text: string,
@@ -15,8 +15,9 @@ export function withInstruction(
 }
 
 /**
- * Adds the instruction `nudge` at the end, which keeps the cached prefix valid. It goes into the user's last message,
- * or after the results of the model's calls. An answer that the model must continue stays unchanged.
+ * Adds the instruction `nudge` at the end of the messages, so that the cached prefix stays valid. If the last message
+ * is the user's, the instruction is added to that message. After the results of calls, the instruction becomes a user
+ * message. If the last message is an answer that the model must continue, adds nothing.
  */
 export function withNudge(
   messages: readonly JsonObject[],

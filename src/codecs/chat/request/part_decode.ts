@@ -21,13 +21,13 @@ import { decodeCache } from "../dialect.ts";
 interface PartsPlace {
   /** The path of the `content` field, for error messages. */
   readonly param: string;
-  /** The object around the content. Its cache mark applies to the last block. */
+  /** The object that contains the content. A cache mark on this object applies to the last block. */
   readonly cacheHolder: { readonly [key: string]: unknown };
 }
 
 /**
- * Parses a `content`, a string or a list of parts; throws `invalid_request`, which names the part. Cursor sends blocks
- * of Messages for Claude's calls and results (https://github.com/automazeio/vibeproxy/issues/411).
+ * Parses a `content`, which is a string or a list of parts. Throws `invalid_request` with the path of an invalid part.
+ * Cursor sends Claude's calls and results as blocks of Messages (https://github.com/automazeio/vibeproxy/issues/411).
  */
 export function decodeParts(
   content: string | readonly JsonObject[] | undefined,
@@ -102,7 +102,7 @@ function decodePart(part: JsonObject, place: PartPlace): Block {
   }
 }
 
-/** Parses a result in the form of Messages. */
+/** Parses a tool's result in the form of Messages. */
 function decodeResult(part: JsonObject, { cache, param }: PartPlace): Block {
   const place = `${param}.content`;
   const content = part.content ?? "";
@@ -126,7 +126,9 @@ function decodeResult(part: JsonObject, { cache, param }: PartPlace): Block {
   };
 }
 
-/** Returns the blocks of a result; throws `invalid_request` for one that a result cannot hold. */
+/**
+ * Returns the blocks as the content of a tool's result. Throws `invalid_request` for a block that a result cannot hold.
+ */
 export function resultContents(
   blocks: readonly Block[],
   param: string,
@@ -205,7 +207,7 @@ function decodeAudio(part: JsonObject, { param }: PartPlace): Block {
   };
 }
 
-/** Returns Mistral's reasoning in the content, which is text or a list of text parts. */
+/** Returns the text of Mistral's reasoning in a part of the content. The value is a text or a list of text parts. */
 export function thinkingText(value: JsonValue | undefined): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return "";

@@ -16,7 +16,10 @@ import { dropBlock, type LossWeight } from "../../canonical/request/loss.ts";
 import { dataUrl, defaultFileName } from "../../canonical/request/media.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 
-/** Returns true when a block needs a separate part, which only user messages may have. */
+/**
+ * Returns true if a block cannot be part of the text and needs a message part of its own. Only user messages may have
+ * such parts.
+ */
 export function isAttachment<One extends Block>(
   block: One,
 ): block is Extract<One, { kind: "image" | "file" | "audio" }> {
@@ -24,7 +27,10 @@ export function isAttachment<One extends Block>(
     block.kind === "file" && block.source.type !== "text";
 }
 
-/** Returns a `content`: one string when that keeps everything that the provider supports, else a list of parts. */
+/**
+ * Returns the `content` for blocks. If one string keeps everything that the provider supports, returns a string.
+ * Otherwise returns a list of parts.
+ */
 export function encodeParts(blocks: readonly Block[], scope: Scope): JsonValue {
   const [first] = blocks;
   const isText = blocks.every((block) => textOf(block) !== undefined);
@@ -44,7 +50,7 @@ function withContext(block: Block): Block[] {
   return [{ kind: "text", text: block.context }, block];
 }
 
-/** Returns the text of a system message, and reports blocks without text. */
+/** Returns the texts of a system message. Reports each block without text as dropped. */
 export function systemText(
   blocks: readonly Block[],
   scope: Scope,
@@ -58,8 +64,8 @@ export function systemText(
 }
 
 /**
- * Joins the text of blocks to one string, and reports blocks without text. Without a separator, no space is inserted,
- * because some protocols split a sentence at each citation.
+ * Joins the texts of blocks to one string. Reports each block without text as dropped. By default, nothing is inserted
+ * between the texts, because some protocols split a sentence at each citation.
  *
  * @param weight The weight of losing a block without text.
  */

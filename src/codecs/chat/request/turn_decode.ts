@@ -21,7 +21,8 @@ import { decodeParts, resultContents } from "./part_decode.ts";
 import type { WireMessage, WireToolCall } from "../wire.ts";
 
 /**
- * Reads each message as a turn, and consecutive results as one turn; throws `invalid_request`, which names the message.
+ * Reads each message as a turn, but consecutive results of tools as one turn. Throws `invalid_request` with the path of
+ * an invalid message.
  */
 export function decodeMessages(
   messages: readonly WireMessage[],
@@ -93,8 +94,8 @@ function decodeMessage(
 }
 
 /**
- * Reads the content. The message's cache mark applies to its last block. Rejects calls and results in messages of other
- * roles.
+ * Reads the content of a message. The message's cache mark applies to the last block. Rejects calls outside of
+ * assistant messages, and results outside of user and tool messages.
  */
 function decodeContent(message: WireMessage, param: string): readonly Block[] {
   const blocks = decodeParts(message.content ?? undefined, {
@@ -131,7 +132,7 @@ function decodeAssistant(
   ];
 }
 
-/** Reads audio that the model generated earlier. Only its provider knows the id. */
+/** Reads the id of audio that the model generated earlier. Only the provider of the audio knows this id. */
 function decodeAudio({ audio }: WireMessage): OpaqueBlock[] {
   if (!isJsonObject(audio)) return [];
   return [{
@@ -202,7 +203,7 @@ function decodeCall(call: WireToolCall, param: string): ToolCallBlock {
   };
 }
 
-/** Reads the result of a call, or results in the form of Messages. */
+/** Reads a tool message. It holds the result of one call, or a list of results in the form of Messages. */
 function decodeResults(
   message: WireMessage,
   param: string,
@@ -226,7 +227,7 @@ function decodeResults(
 }
 
 /**
- * Returns an id for a deprecated `function_call`, which has no id. The result of such a call names only the function.
+ * Returns the id for a deprecated `function_call` and for its result. Neither has an id, but both name the function.
  */
 function legacyId(name: string): string {
   return `function_${name}`;

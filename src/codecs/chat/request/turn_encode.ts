@@ -30,7 +30,10 @@ import {
   textOf,
 } from "./part_encode.ts";
 
-/** The rule for call ids. OpenAI limits their length. Some models need their own ids, such as `functions.name:0`. */
+/**
+ * The rule for call ids. OpenAI limits the length of an id. Some models need the ids that they chose, such as
+ * `functions.name:0`.
+ */
 const ID_RULE = { maxLength: 64, anyCharacter: true };
 
 /** Encodes turns as `messages`. */
@@ -48,12 +51,18 @@ export function encodeTurns(
   return fitMessages(messages, scope);
 }
 
-/** Reduces a system message to text. Some providers reject a list of parts there, and others reject an empty list. */
+/**
+ * Reduces a system message to text. Some providers reject a list of parts in a system message, and others reject an
+ * empty list.
+ */
 function asSystemText(turn: Turn, scope: Scope): Turn {
   return { ...turn, blocks: systemText(turn.blocks, scope) };
 }
 
-/** Returns true for an empty assistant message, which providers reject. Its blocks are reported. */
+/**
+ * Returns true for a system or assistant message without content. Providers reject such a message. Its blocks are
+ * reported as dropped.
+ */
 function isDropped(turn: Turn, scope: Scope): boolean {
   if (isSystem(turn)) return turn.blocks.length === 0;
   if (turn.role !== "assistant" || turn.blocks.some(hasContent)) {
@@ -68,7 +77,7 @@ function hasContent(block: Block): boolean {
     (textOf(block) ?? "").trim() !== "";
 }
 
-/** Returns true for audio that a model generated earlier. Its provider still has the audio. */
+/** Returns true for audio that a model generated earlier. The model's provider still has the audio. */
 function isOwnAudio(
   block: Block,
 ): block is OpaqueBlock & { readonly protocol: "chat" } {
@@ -110,8 +119,8 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject {
 }
 
 /**
- * Returns the text, and the refusal in its own field when the provider has one. In its own field, a refusal has no
- * position among the texts. So a refusal before a text becomes text.
+ * Returns the texts of an assistant message as `content`. If the provider has a field for refusals, a refusal after the
+ * last text goes into that field. A refusal before a text becomes text, because the field would not keep its position.
  */
 function encodeContent(blocks: readonly Block[], scope: Scope): JsonObject {
   const first = blocks.findIndex(({ kind }) => kind === "refusal");
@@ -134,8 +143,8 @@ function joinRuns(blocks: readonly Block[], scope: Scope): string {
 }
 
 /**
- * Groups the blocks of the content. Reasoning, calls and new messages separate the groups. A block that is not the
- * model's text, but is shown as text, forms its own group.
+ * Groups the blocks of an assistant message that are shown as text. Reasoning, calls and new messages separate the
+ * groups. A block of another kind than text forms a group alone.
  */
 function textRuns(blocks: readonly Block[], scope: Scope): Block[][] {
   const runs: Block[][] = [[]];
@@ -149,7 +158,10 @@ function textRuns(blocks: readonly Block[], scope: Scope): Block[][] {
   return runs;
 }
 
-/** Returns earlier reasoning for providers that accept it. Sealed reasoning goes only to its issuer. */
+/**
+ * Returns the fields for earlier reasoning, as far as the provider accepts it. Sealed reasoning goes only to the
+ * provider that issued it.
+ */
 function encodeReasoning(
   blocks: readonly ReasoningBlock[],
   calls: readonly JsonObject[],
@@ -176,7 +188,7 @@ function encodeReasoning(
   };
 }
 
-/** Returns the sealed data when the target issued it. */
+/** Returns sealed data if the target issued it. Otherwise reports the data as dropped. */
 function sendableOf(
   sealed: Sealed | undefined,
   { context }: Scope,
@@ -187,7 +199,7 @@ function sendableOf(
   return dropSealed(context);
 }
 
-/** Returns the id of a call and its result, in the form that the provider accepts. */
+/** Converts the id of a call into the form that the provider accepts. The result of the call has the same id. */
 function wireId(id: string, { dialect }: Scope): string {
   if (!dialect.ability.turns.shortCallIds) return fitId(id, ID_RULE);
   return SHORT_ID_REGEXP.test(id)
@@ -259,14 +271,14 @@ function encodeResult(result: ToolResultBlock, scope: Scope): JsonObject {
   return {
     role: "tool",
     tool_call_id: wireId(result.callId, scope),
-    // Only a part can have a cache mark.
+    // A text cannot have a cache mark, but a part can.
     content: Object.keys(cache).length === 0
       ? words
       : [{ type: "text", text: words, ...cache }],
   };
 }
 
-/** Reports a picture or file of a result that the model cannot read, and returns the text in its place. */
+/** Reports that the model cannot read a picture or file in a result. Returns the text to send instead. */
 function omitted(kind: Block["kind"], { context }: Scope): string {
   context.reportDropped(
     "messages",
@@ -283,8 +295,9 @@ function cacheOf({ cache, content }: ToolResultBlock): CacheMark | undefined {
 }
 
 /**
- * Adapts the turns to templates that accept one system message, at the beginning. Joins the leading system messages.
- * Converts later ones to user messages with the mark that clients use for reminders. Then joins consecutive user turns.
+ * Adapts the turns to templates that accept only one system message, at the beginning. Joins the system messages at the
+ * beginning. Converts later system messages to user messages with the mark that clients use for reminders. Then joins
+ * consecutive user messages.
  */
 function placeSystem(turns: readonly Turn[]): readonly Turn[] {
   const first = turns.findIndex((turn) => !isSystem(turn));

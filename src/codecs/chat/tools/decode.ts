@@ -34,7 +34,7 @@ export function decodeTools(tools: readonly WireTool[]): readonly Tool[] {
   });
 }
 
-/** Reads `tool_choice`. The object forms hold their details under the name of their type. */
+/** Reads `tool_choice`. An object holds its details under the name of its type, as in `{type, function: {name}}`. */
 export function decodeToolChoice(
   choice: string | JsonObject | undefined,
 ): ToolChoice | undefined {
@@ -71,7 +71,7 @@ function decodeAllowed(choice: JsonObject): ToolChoice {
   };
 }
 
-/** Reads `{type, function: {name}}`, or `{type, name}`, which some clients send. */
+/** Reads a reference to a tool: `{type, function: {name}}`. Some clients send `{type, name}` instead. */
 function decodeReference(
   value: JsonValue | undefined,
 ): ToolReference | undefined {
@@ -120,9 +120,9 @@ function jsonOf(tool: WireTool): JsonObject {
 }
 
 /**
- * Reads the deprecated `functions`. Their answer holds at most one call, without an id
+ * Reads the deprecated `functions`. The answer to a request with functions holds at most one call, which has no id
  * (https://platform.openai.com/docs/api-reference/chat/create#chat-create-functions). The metadata marks the tools, so
- * that the encoder writes their calls in the deprecated form.
+ * that the encoder writes the calls of these tools in the deprecated form.
  */
 export function decodeLegacyFunctions(
   functions: readonly WireFunction[],
@@ -144,12 +144,14 @@ export function isLegacyCaller({ request }: AnswerContext): boolean {
   );
 }
 
-/** Returns the one call of an answer, as a field of the message or delta. */
+/** Returns the call of an answer as the deprecated field of a message or delta. */
 export function legacyCall(name: string, callArguments: string): JsonObject {
   return { function_call: { name, arguments: callArguments } };
 }
 
-/** Returns the `finish_reason`, in the deprecated form for a legacy caller. */
+/**
+ * Returns the `finish_reason` for a stop. A caller of the deprecated `functions` gets the deprecated word for calls.
+ */
 export function stopForCaller(stop: Stop, context: AnswerContext): string {
   const word = encodeStop(stop);
   return word === "tool_calls" && isLegacyCaller(context)

@@ -13,7 +13,9 @@ import {
 } from "../../canonical/tools/tool.ts";
 import { encodeCache, type Scope } from "../dialect.ts";
 
-/** Encodes the tools, and the choice among them, which providers reject without tools. */
+/**
+ * Encodes the tools and the choice among them. Without tools, leaves out the choice, because providers would reject it.
+ */
 export function encodeTooling(
   { tooling: { tools, choice, parallel }, schemas }: Pick<
     FittedRequest,
