@@ -35,8 +35,8 @@ export class ObjectExtent {
   }
 
   /**
-   * Reads a piece. Returns the number of its UTF-16 code units that belong to the object, or to a text that replaces
-   * it.
+   * Reads a piece. Returns how many of the piece's UTF-16 code units belong to the object. If the text is not an
+   * object, returns the length of the piece.
    */
   push(piece: string): number {
     if (this.#state === "closed") return 0;
@@ -100,7 +100,7 @@ export interface CallDelta {
   /** Empty when the entry has no name. */
   readonly name: string;
   readonly isCustom: boolean;
-  /** The arguments or input. An object in place of text is complete. */
+  /** The arguments of a function, or the input of a custom tool. A text may be a piece, but an object is complete. */
   readonly input: string | JsonObject;
   /** The data that the provider needs back with the call. */
   readonly sealed: Sealed | undefined;
@@ -125,27 +125,30 @@ function shapeOf(entry: JsonObject): JsonObject {
   return isJsonObject(entry.custom) ? entry.custom : {};
 }
 
-/** Returns the arguments as text, or MiniMax's object (github.com/can1357/oh-my-pi/pull/1779). */
+/**
+ * Returns the arguments as text. If they are an object, as from MiniMax, returns the object
+ * (github.com/can1357/oh-my-pi/pull/1779).
+ */
 function inputOf(value: JsonValue | undefined): string | JsonObject {
   if (typeof value === "string" || isJsonObject(value)) return value;
   return argumentsText(value);
 }
 
-/** The placeholder for arguments that follow later. */
+/** The empty object that some providers send before the arguments. */
 const PLACEHOLDER = "{}";
 
 /** A tool call while its pieces arrive. */
 export class CallDraft {
-  /** The index of its first piece. */
+  /** The index that the call's first piece had. */
   readonly index: number | undefined;
-  /** The provider's first id for the call; empty until one arrives. */
+  /** The first id that the provider sent for the call; empty until an id arrives. */
   wireId = "";
   /** The id that the caller receives, or empty until the block begins. */
   id = "";
   name = "";
   isCustom = false;
   sealed: Sealed | undefined;
-  /** The index of its block, after the block has begun. */
+  /** The index of the call's block, or `undefined` until the block begins. */
   block: number | undefined;
   chunk: number;
   /** True when the draft counts as a call only after arguments arrive. */
@@ -190,7 +193,7 @@ export class CallDraft {
     return parseJson(this.#text) !== undefined;
   }
 
-  /** True when the text after the arguments is not a repetition of them. */
+  /** True when the arguments are followed by a text that does not repeat them. */
   get isMixedUp(): boolean {
     const tail = this.#tail.trim();
     return tail !== "" && tail !== PLACEHOLDER && !isSameJson(tail, this.#text);
@@ -206,8 +209,8 @@ export class CallDraft {
   }
 
   /**
-   * Adds a piece of the arguments and returns the new part. An empty object as the first piece is a placeholder for
-   * later arguments (github.com/ogx-ai/ogx/pull/5462). A later empty object adds nothing.
+   * Adds a piece of the arguments. Returns the text that the piece adds. An empty object as the first piece is a
+   * placeholder for later arguments (github.com/ogx-ai/ogx/pull/5462). An empty object as a later piece adds nothing.
    */
   add(input: string | JsonObject): string {
     if (this.isCustom) return this.#append(textOf(input));

@@ -35,8 +35,8 @@ import { decodeFailure } from "../errors.ts";
 import { DeltaReader } from "./delta_reader.ts";
 
 /**
- * Reads a Chat Completions stream. `[DONE]` ends it, because usage may follow the last chunk of the answer. Without
- * `[DONE]`, the end of the body is a good end after a `finish_reason`.
+ * Reads a Chat Completions stream. The answer ends at `[DONE]`, because usage may follow the last chunk of the answer.
+ * If a body ends without `[DONE]`, the answer is complete if a `finish_reason` arrived.
  */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new ChunkReader(ids);
@@ -79,7 +79,7 @@ export class ChunkReader {
   }
 
   push(chunk: JsonObject, emit: Emit<AnswerEvent>): void {
-    // Some providers report checks of the prompt before the answer has an id.
+    // Some providers first send a chunk without an id. It reports checks of the prompt.
     if (chunk.id) this.#start(chunk, emit);
     for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
       if (!isFirstChoice(choice)) continue;
@@ -94,7 +94,10 @@ export class ChunkReader {
     }
   }
 
-  /** Takes the text of a repeated chunk, faster than {@linkcode ChunkReader.push}. */
+  /**
+   * Takes the text of a chunk that differs from an earlier chunk only in this text. This is faster than {@linkcode
+   * ChunkReader.push}.
+   */
   readonly pushText: PushText = (text, field, emit) =>
     this.#deltas.emitText(
       field === "content" ? "text" : "reasoning",
@@ -102,7 +105,7 @@ export class ChunkReader {
       emit,
     );
 
-  /** Closes the open blocks and ends the answer, with a failure when no chunk arrived. */
+  /** Closes the open blocks and ends the answer. If no chunk arrived, the answer ends with a failure. */
   finish(emit: Emit<AnswerEvent>): void {
     if (!this.#hasStarted) {
       return emit(brokenEvent("The provider's stream contained no answer"));
@@ -138,7 +141,7 @@ export class ChunkReader {
     this.#readEnd(choice, emit);
   }
 
-  /** Reads the finish reason. A good reason does not replace an earlier bad one. */
+  /** Reads the finish reason of a choice. A good reason does not replace a bad reason from an earlier chunk. */
   #readEnd(choice: JsonObject, emit: Emit<AnswerEvent>): void {
     const end = decodeEnd(choice);
     if (end === undefined) return;
@@ -149,8 +152,8 @@ export class ChunkReader {
   }
 
   /**
-   * Reads a delta. A message after deltas repeats all of them
-   * (github.com/abundantbeing/hermes-browser-extension/issues/11).
+   * Reads the `delta` or `message` of a choice. A `message` after deltas is ignored, because it repeats all of the
+   * deltas (github.com/abundantbeing/hermes-browser-extension/issues/11).
    */
   #readDelta({ delta, message }: JsonObject, emit: Emit<AnswerEvent>): void {
     if (isJsonObject(delta)) {
@@ -175,14 +178,14 @@ function startOf(chunk: JsonObject): StartEvent {
 }
 
 /**
- * Returns true for the first choice, the only one that the gateway reads. Choices without an index are parts of the
- * first choice: GitHub Copilot splits an answer of text and calls in this way.
+ * Returns true for the first choice. The gateway reads no other choice. Choices without an index are parts of the first
+ * choice: GitHub Copilot splits an answer of text and calls in this way.
  */
 function isFirstChoice(choice: JsonValue): choice is JsonObject {
   return isJsonObject(choice) && (choice.index ?? 0) === 0;
 }
 
-/** The text fields. A delta usually has one of them. */
+/** The fields of a delta that hold text. A delta usually has one of these fields. */
 const TEXT_FIELDS = ["content", "reasoning_content", "reasoning"];
 
 /** The members of chunks, choices and deltas that add nothing to an answer that has begun. */

@@ -28,14 +28,14 @@ import {
   type ToolCallTracker,
 } from "./tool_call_tracker.ts";
 
-/** Reads the deltas of one answer, which do not mark the start and end of its blocks. */
+/** Reads the deltas of one answer. A delta does not mark where a block starts or ends. */
 export class DeltaReader {
   readonly #details = createDetailsGatherer();
   readonly #blocks = createBlockEmitter({
     takeSealed: () => this.#details.take(),
   });
   readonly #calls: ToolCallTracker;
-  /** Takes a piece of text that comes alone. */
+  /** Takes a piece of text from a chunk that adds nothing else. */
   readonly emitText: BlockEmitter["emitText"] = this.#blocks.emitText;
   #hasSources = false;
   #signature: Sealed | undefined;
@@ -55,7 +55,7 @@ export class DeltaReader {
     return this.#blocks.hasBlocks();
   }
 
-  /** Reads a `delta`, or a `message`, which has the same fields and, with `isWhole`, complete calls. */
+  /** Reads a `delta`, or a `message`, which has the same fields. If `isWhole` is true, the calls are complete. */
   push(delta: JsonObject, isWhole: boolean, emit: Emit<AnswerEvent>): void {
     this.#readReasoning(delta, emit);
     this.#readContent(delta, emit);
@@ -73,7 +73,10 @@ export class DeltaReader {
     this.#checkHeld(emit);
   }
 
-  /** Ends the answer. Cites the `pages` that the provider lists beside the answer, for the whole last text. */
+  /**
+   * Ends the answer. If no citation arrived, the whole last text gets the `pages` as citations. The provider lists
+   * these pages beside the answer.
+   */
   finish(
     reason: StopReason,
     pages: readonly Citation[],
@@ -87,7 +90,10 @@ export class DeltaReader {
     }
   }
 
-  /** Reads the content. The signature of a text arrives with its last piece, or alone after it. */
+  /**
+   * Reads the content of a delta. The signature of a text arrives with the last piece of the text, or alone in a later
+   * delta.
+   */
   #readContent(delta: JsonObject, emit: Emit<AnswerEvent>): void {
     const { content, extra_content } = delta;
     this.#signature = sealedOfMessage(extra_content) ?? this.#signature;
@@ -131,7 +137,7 @@ export class DeltaReader {
   }
 }
 
-/** Reads content as text, as parts (Mistral's thinking), or as an object of JSON mode (Cloudflare). */
+/** Reads content that is a text, a list of parts (Mistral's thinking), or an object (Cloudflare's JSON mode). */
 function readContent(
   content: JsonValue | undefined,
   blocks: BlockEmitter,
@@ -157,7 +163,7 @@ function readContent(
   }
 }
 
-/** Returns a block that only Chat Completions can express, with a text for other protocols if there is one. */
+/** Returns a block that only Chat Completions can express. Other protocols get `text` in place of the block. */
 function opaque(type: string, value: JsonValue, text?: string): OpaqueBlock {
   return {
     kind: "opaque",
@@ -184,26 +190,32 @@ function listOf(value: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(value) ? value : NOTHING;
 }
 
-/** The kinds of block that are open one at a time. A chunk does not name the block that it continues. */
+/**
+ * The kinds of block that a chunk continues without naming the block. Only one block of these kinds is open at a time.
+ */
 type FlatKind = "text" | "reasoning" | "refusal";
 
-/** Finds the borders of blocks, which the protocol does not mark, and numbers the blocks. */
+/** Finds where blocks start and end, because the protocol does not mark this. Also numbers the blocks. */
 interface BlockEmitter {
-  /** Appends text to the open block of the kind, or begins one. Ignores empty text and values of other types. */
+  /**
+   * Appends text to the open block of this kind, or begins such a block. Ignores empty text and values that are not
+   * text.
+   */
   emitText(
     kind: FlatKind,
     text: JsonValue | undefined,
     emit: Emit<AnswerEvent>,
   ): void;
-  /** Adds a citation to the open text, or begins a text for it. */
+  /** Adds a citation to the open text. If no text is open, begins a text for the citation. */
   cite(citation: Citation, emit: Emit<AnswerEvent>): void;
   /**
-   * Closes the open block and begins another. Ends the answer and returns `undefined` when there are too many blocks.
+   * Closes the open block and begins another block. Returns the index of the new block. If there are too many blocks,
+   * ends the answer and returns `undefined`.
    */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
   /** Emits a complete block. */
   emitBlock(head: OpaqueBlock, emit: Emit<AnswerEvent>): void;
-  /** Adds citations for all of the open text, or none when no text is open. */
+  /** Adds citations that cover all of the open text. Adds nothing when no text is open. */
   citeWhole(citations: readonly Citation[], emit: Emit<AnswerEvent>): void;
   /** Emits reasoning that only its provider can read. */
   emitSealed(sealed: Sealed, emit: Emit<AnswerEvent>): void;
@@ -303,7 +315,9 @@ function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
   };
 }
 
-/** Returns a citation with offsets from `start`. Offsets before `start` are removed. */
+/**
+ * Returns a citation with offsets that count from `start`. If the citation begins before `start`, it loses its offsets.
+ */
 function within(citation: Citation, start: number): Citation {
   const { startIndex, endIndex } = citation;
   if (start === 0 || startIndex === undefined) return citation;

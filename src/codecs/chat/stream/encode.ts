@@ -31,7 +31,7 @@ import { encodeUsage } from "../answer/usage.ts";
 import { errorObject } from "../errors.ts";
 import { isLegacyCaller, legacyCall, stopForCaller } from "../tools/decode.ts";
 
-/** Encodes a Chat Completions stream. Each event becomes one chunk or none. The end becomes several chunks. */
+/** Encodes a Chat Completions stream. An event becomes at most one chunk. Only the end becomes several chunks. */
 export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   const deltas = new DeltaWriter(context);
   let chunks: ChunkWriter | undefined;
@@ -54,9 +54,9 @@ export function createStreamEncoder(context: AnswerContext): StreamEncoder {
   };
 }
 
-/** Writes the chunks of one answer. Their common fields are formatted once. */
+/** Writes the chunks of one answer. The fields that all chunks have in common are formatted once. */
 interface ChunkWriter {
-  /** Returns the chunk of a delta, given as JSON text, and of the log probabilities of its tokens. */
+  /** Returns the chunk that holds `delta`, which is JSON text, and the log probabilities of the delta's tokens. */
   chunkOf(
     delta: string,
     logprobs?: readonly TokenLogprob[] | undefined,
@@ -66,8 +66,8 @@ interface ChunkWriter {
 }
 
 /**
- * Creates a writer for the answer that `start` begins. Usage has its own chunk, which is sent only for
- * `stream_options.include_usage`, since some clients fail on a chunk without choices.
+ * Creates a writer for the answer that `start` begins. Some clients fail on a chunk without choices, such as the chunk
+ * of the usage. So the usage is sent only for `stream_options.include_usage`.
  */
 function createChunkWriter(
   start: StartEvent,
@@ -123,13 +123,15 @@ function asksForUsage(context: AnswerContext): boolean {
 /** A block whose deltas are still arriving. */
 interface OpenBlock {
   readonly kind: BlockHead["kind"];
-  /** The index among the answer's tool calls, or -1 for another block. */
+  /** The index of a call among the tool calls of the answer; -1 if the block is not a call. */
   readonly call: number;
-  /** True when some of its text has been written. */
+  /** True when some text of the block has been written. */
   hasText: boolean;
-  /** The start of its text in the content. */
+  /** The position in the content at which the block's text starts. */
   start: number;
-  /** The citations of the whole block, which wait until it ends. */
+  /**
+   * The citations without an end. They are written when the block ends, because they reach to the end of the block.
+   */
   readonly citations: Citation[];
   /** The readable parts of reasoning. */
   readonly parts: { readonly form: ReasoningForm; text: string }[];
@@ -154,7 +156,7 @@ class DeltaWriter {
     this.#isLegacy = isLegacyCaller(context);
   }
 
-  /** Returns the delta of an event, or `undefined` for an event without one. */
+  /** Returns the delta for an event, or `undefined` if the event adds no delta. */
   write(event: AnswerEvent): string | undefined {
     switch (event.type) {
       case "block-delta":
@@ -202,7 +204,7 @@ class DeltaWriter {
       : JSON.stringify({ tool_calls: [callHead(block, call)] });
   }
 
-  /** Begins a call for a legacy caller, who can receive only one. */
+  /** Begins a call for a caller of the deprecated `functions`. Such a caller can receive only one call. */
   #beginLegacy({ name }: { name: string }, call: number): string | undefined {
     if (call === 0) return JSON.stringify(legacyCall(name, ""));
     this.#context.drop("tool_calls");
@@ -248,7 +250,10 @@ class DeltaWriter {
     }
   }
 
-  /** Writes a citation. A citation of a whole block waits for the block's end, which gives its end offset. */
+  /**
+   * Writes a citation. A citation without an end is written when the block ends, because it reaches to the end of the
+   * block.
+   */
   #cite(block: OpenBlock | undefined, citation: Citation): string | undefined {
     if (block === undefined) return undefined;
     const isOpenEnded = citation.endIndex === undefined;

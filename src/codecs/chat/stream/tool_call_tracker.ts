@@ -13,16 +13,16 @@ import { type CallDelta, CallDraft, readPiece, textOf } from "./call_draft.ts";
 
 /** Assembles the pieces of an answer's tool calls into blocks. */
 export interface ToolCallTracker {
-  /** Reads a chunk's `tool_calls`. With `areWhole`, each entry is a complete call, as in a JSON answer. */
+  /** Reads a chunk's `tool_calls`. If `areWhole` is true, each entry is a complete call, as in a JSON answer. */
   push(
     entries: readonly JsonObject[],
     areWhole: boolean,
     emit: Emit<AnswerEvent>,
   ): void;
   /**
-   * Begins each call that has a name but no arguments, and closes every block. Pieces that cannot be assembled fail the
-   * answer. So does a call without a name, unless the answer was cut off, or the call is empty and there is other
-   * content.
+   * Begins each call that has a name but no arguments, and closes every block. Fails the answer if pieces cannot be
+   * assembled, or if a call has no name. A call without a name is ignored if the answer was cut off. It is also ignored
+   * if the call is empty and there is other content.
    */
   finish(
     reason: StopReason,
@@ -39,16 +39,16 @@ export interface ToolCallTracker {
 
 /** The dependencies of a tracker. */
 interface ToolCallTrackerOptions {
-  /** Ids for calls without an id, or with one that is already taken. */
+  /** The source of ids for calls that have no id, or an id that another call already has. */
   readonly ids: Ids;
-  /** Opens a block and returns its index, or `undefined` when there are too many. */
+  /** Opens a block and returns its index, or `undefined` when there are too many blocks. */
   open(head: BlockHead, emit: Emit<AnswerEvent>): number | undefined;
 }
 
 /**
- * Creates a tracker for one answer. A block begins with the first arguments. Only then is the name complete, because
- * names arrive split or repeated. An empty object may be a placeholder, so it is held until more arrives or the answer
- * ends.
+ * Creates a tracker for one answer. The block of a call begins when the first arguments arrive. Until then the name may
+ * be incomplete, because some providers split or repeat names. Arguments that are an empty object may be a placeholder,
+ * so they are held until more arguments arrive or the answer ends.
  */
 export function createToolCallTracker(
   options: ToolCallTrackerOptions,
@@ -162,7 +162,10 @@ class Tracker implements ToolCallTracker {
     if (!draft.isPlaceholder) emitText(draft, draft.text, emit);
   }
 
-  /** Returns the id for the caller. Some providers use one id for several calls. */
+  /**
+   * Returns a call's id for the caller. Some providers use one id for several calls, so only the first of them keeps
+   * the id.
+   */
   #idFor({ wireId }: CallDraft): string {
     const isTaken = wireId === "" ||
       this.#drafts.some(({ id }) => id === wireId);
@@ -170,7 +173,7 @@ class Tracker implements ToolCallTracker {
   }
 }
 
-/** Returns true when enough of a call has arrived to count as one. */
+/** Returns true when enough of a draft has arrived to count as a call. */
 function isCall({ name, hasText, isTentative }: CallDraft): boolean {
   return name !== "" && (hasText || !isTentative);
 }
@@ -192,7 +195,7 @@ function emitText(
   emit({ type: "block-delta", index: draft.block, text });
 }
 
-/** Closes a block. The signature comes last, because it may follow the arguments. */
+/** Closes a call's block. The signature is sent last, because it may arrive after the arguments. */
 function close({ block, sealed }: CallDraft, emit: Emit<AnswerEvent>): void {
   if (block === undefined) return;
   if (sealed !== undefined) emit({ type: "block-seal", index: block, sealed });
@@ -211,9 +214,9 @@ interface CallsSoFar {
 
 /**
  * Returns the call that a piece belongs to, or `undefined` when the piece begins another call. Neither ids nor indexes
- * are reliable. Providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9). They give
- * all calls index 0 (github.com/ollama/ollama/issues/15457) or none, or increase the index with every chunk
- * (github.com/dirac-run/dirac/pull/215). In these cases, the completeness of the arguments so far decides.
+ * are reliable. Some providers change the id between the chunks of a call (github.com/poolsideai/pool/issues/9). Some
+ * give all calls index 0 (github.com/ollama/ollama/issues/15457) or no index, or increase the index with every chunk
+ * (github.com/dirac-run/dirac/pull/215). In these cases, complete arguments show that the call has ended.
  */
 function findDraft(calls: CallsSoFar, piece: CallDelta): CallDraft | undefined {
   const own = ownDraft(calls.drafts, piece);
@@ -223,13 +226,13 @@ function findDraft(calls: CallsSoFar, piece: CallDelta): CallDraft | undefined {
     : base;
 }
 
-/** Returns true when only later arguments decide whether a piece begins a call or repeats its name. */
+/** Returns true when a piece may begin a call or repeat the current call's name. Only later arguments decide this. */
 function isTentative({ current }: CallsSoFar, piece: CallDelta): boolean {
   return current !== undefined && !current.isCustom && current.isWhole &&
     current.name === piece.name && isBlank(piece);
 }
 
-/** Returns the call with the piece's id. Of several such calls, the one at the piece's index is preferred. */
+/** Returns the call with the piece's id. If several calls have this id, prefers the call at the piece's index. */
 function ownDraft(
   drafts: readonly CallDraft[],
   { id, index }: CallDelta,
@@ -240,8 +243,8 @@ function ownDraft(
 }
 
 /**
- * Returns the call at the piece's index. Returns the current call for a piece without an index, or if indexes count
- * pieces.
+ * Returns the call at the piece's index. If the piece has no index, or if the provider increases the index with every
+ * piece, returns the current call.
  */
 function placeOf(
   { drafts, current }: CallsSoFar,
@@ -302,7 +305,7 @@ function beginsAfter(
   if (isSameId && draft.isPlaceholder) return false;
   if (isBlank(piece)) return !isSameId;
   if (!draft.isRepeatedBy(piece.input)) return true;
-  // The piece repeats the call, unless its id, its index or its chunk shows another call with the same arguments.
+  // A piece with the same arguments repeats the call, unless its id, index or chunk shows that it is another call.
   return !isSameId &&
     (isOtherId(draft, piece) || piece.index === undefined ||
       draft.chunk === chunk);
