@@ -23,8 +23,8 @@ import {
 } from "./canonical/stream/event.ts";
 
 /**
- * Returns a stage that decodes the body of an upstream's response: a stream of events, or one JSON object when the
- * body begins as one. Every error becomes one `failure` event.
+ * Returns a stage that decodes the body of an upstream's response. If the body begins as a JSON object, it is read as
+ * one object. Otherwise it is read as a stream of events. Every error becomes one `failure` event.
  */
 export function createBodyDecoder(
   codec: Pick<Codec, "createStreamDecoder" | "decodeAnswer">,
@@ -39,7 +39,7 @@ export function createBodyDecoder(
         kind = bodyKind(bytes);
         if (kind === "json") {
           chosen = wholeDecoder(codec, ids);
-          // The first bytes of the byte order mark may have arrived before these bytes.
+          // The beginning of the byte order mark may have arrived before these bytes, so only its rest is removed here.
           return chosen.push(bytes.subarray(markBytes(bytes)), emit);
         }
       }
@@ -56,7 +56,7 @@ function eventDecoder(
   let sink: Emit<AnswerEvent> = () => {};
   const decode: Emit<SseFrame> = (frame) => decoder.push(frame, sink);
 
-  /** Runs `run`, and ends the answer with a failure when an event is too long. */
+  /** Runs `run`. If an event is too long, ends the answer with a failure. */
   function step(run: () => void): void {
     try {
       run();
@@ -113,16 +113,16 @@ function wholeDecoder(
   };
 }
 
-/** Collects a streamed body into one answer, for callers who want JSON while the upstream streams. */
+/** Collects a streamed body into one answer, for callers who want JSON from an upstream that streams. */
 export interface BodyFold {
   /**
    * Takes the next bytes of the upstream.
    *
-   * @throws {UpstreamFailure} When the body reports a failure, violates its protocol, or has held nothing of an answer
-   * for `MAX_EMPTY_BYTES`.
+   * @throws {UpstreamFailure} When the body reports a failure or violates its protocol, or when `MAX_EMPTY_BYTES`
+   * arrived without a part of an answer.
    */
   push(bytes: Uint8Array): void;
-  /** Returns the answer after the last bytes; throws as `push` does, and when the body ended too early. */
+  /** Returns the answer after the last bytes. Throws as `push` does, and also when the body ended too early. */
   end(): Answer;
 }
 
@@ -149,9 +149,9 @@ export function createBodyFold(
 }
 
 /**
- * Returns the complete part of a stream's last frame when its closing blank line is missing. This is the whole frame,
- * or the lines before a truncated one when each is an event. A truncated line is ignored, because the early end of the
- * stream is the failure to report.
+ * Returns the complete part of a stream's last frame, if the blank line that closes a frame is missing. If the frame is
+ * complete, returns the frame. If only the last line is truncated and each line before it is an event, returns those
+ * lines. The truncated line is ignored, because the early end of the stream is the failure to report.
  *
  * @returns `undefined` when no part is complete.
  */

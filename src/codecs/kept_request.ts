@@ -3,14 +3,14 @@ import type { CallerCodec } from "./canonical/codec.ts";
 import type { CanonicalRequest } from "./canonical/request/request.ts";
 
 /**
- * The limits of the part of a request that is kept for its answer. Some streams repeat that part in every event, so a
- * larger part would delay other requests. A thousand tools with a hundred values each fit.
+ * The largest part of a request that is kept until its answer ends. Some streams repeat that part in every event, so a
+ * larger part would delay other requests. The limits allow a thousand tools with a hundred values each.
  */
 const MAX_KEPT = { values: 100_000, characters: 8 * 1024 * 1024 };
 
 /**
- * Returns the part of a request that is kept until its answer ends. It has all fields, but only the turns of the
- * history that the caller's codec needs.
+ * Returns the part of a request that is kept until its answer ends. This part has all fields of the request. Of the
+ * history, it has only the turns that the caller's codec needs.
  *
  * @throws {GatewayError} `invalid_request` when that part is larger than any client sends.
  */

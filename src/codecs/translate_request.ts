@@ -40,9 +40,9 @@ interface RequestTranslation {
   readonly streamOnly: boolean;
   /** Fields to set in the upstream's body, after all others. */
   readonly force: Readonly<JsonObject>;
-  /** Fields to remove from the upstream's body; `messages[].name` removes the name of each message. */
+  /** Fields to remove from the upstream's body. For example, `messages[].name` removes the name of each message. */
   readonly omit: readonly string[];
-  /** The lessons of earlier refusals; default: none. A strict request gets none. */
+  /** What earlier refusals have taught about the target; default: nothing. A strict request gets no lessons. */
   readonly lessons?: readonly Lesson[] | undefined;
   /** Changes the request before it is encoded, for example to restore sealed reasoning. */
   readonly prepare?:
@@ -52,7 +52,7 @@ interface RequestTranslation {
   readonly refused?: ReadonlySet<string> | undefined;
 }
 
-/** A request in the upstream's protocol, with the data that decoding its answer needs. */
+/** A request in the upstream's protocol, with the data that is needed to decode the answer. */
 interface TranslatedRequest extends AnswerEdits {
   readonly body: JsonObject;
   /** The caller's request, for the encoder of the answer. */
@@ -62,7 +62,7 @@ interface TranslatedRequest extends AnswerEdits {
   readonly lessons: readonly Lesson[];
   /** The digests of the sealed reasoning in the body. */
   readonly reasoning: readonly string[];
-  /** The reason for dropping earlier reasoning, in a word for the log; absent when none was dropped. */
+  /** A word for the log that says why earlier reasoning was dropped; absent when no reasoning was dropped. */
   readonly reasoningDropped?: "refused" | "prefix_changed" | undefined;
 }
 
@@ -73,7 +73,7 @@ export interface ReadRequest {
   readonly nameOf: (field: RequestField) => string;
 }
 
-/** Decodes a request, the first half of a translation; throws `invalid_request` for an invalid one. */
+/** Decodes a request. This is the first half of a translation. Throws `invalid_request` for an invalid request. */
 export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
   return withDepthCheck(() => ({
     request: from.decodeRequest(body),
@@ -81,7 +81,10 @@ export function readRequest(body: JsonObject, from: CallerCodec): ReadRequest {
   }));
 }
 
-/** Encodes a request, the second half; throws `invalid_request` for a lost field that changes the answer. */
+/**
+ * Encodes a decoded request. This is the second half of a translation. Throws `invalid_request` if the target cannot
+ * take a field that changes the answer.
+ */
 export function writeRequest(
   { request, nameOf }: ReadRequest,
   translation: RequestTranslation,
@@ -154,7 +157,7 @@ export function writeRequest(
       : allowed === prepared
       ? undefined
       : "refused";
-    // The caller did not cause this loss, so even a strict connection does not reject the request.
+    // The caller did not cause the loss of reasoning, so even a strict connection does not reject the request.
     if (reasoningDropped !== undefined) losses.note("sealedReasoning");
     return {
       body: settled?.body ?? adjusted,
@@ -177,7 +180,10 @@ export function writeRequest(
   });
 }
 
-/** Returns the request without the reasoning that an upstream has rejected, or the same object when it has none. */
+/**
+ * Returns the request without the reasoning that an upstream has rejected. If there is no such reasoning, returns the
+ * same object.
+ */
 function withoutRefused(
   request: CanonicalRequest,
   refused: ReadonlySet<string> = new Set(),
@@ -231,7 +237,10 @@ function adjust(
   return { ...kept, ...force };
 }
 
-/** Reports the loss that a lesson causes. Another spelling or name, or a stream that the gateway gathers, causes none. */
+/**
+ * Reports the loss that a lesson causes. Nothing is lost by another spelling, another name, or a stream that the
+ * gateway gathers.
+ */
 function reportTaught(lesson: Lesson, to: Codec, losses: Losses): void {
   const { move, field } = lesson;
   if (["respell", "rename", "stream"].includes(move)) return;
@@ -241,12 +250,15 @@ function reportTaught(lesson: Lesson, to: Codec, losses: Losses): void {
   );
 }
 
-/** Returns true when stop strings are left in the body. If not, the gateway cuts the answer at them. */
+/** Returns true when the body still has stop strings. If it has none, the gateway cuts the answer at them. */
 function holdsStops({ stop, stop_sequences }: JsonObject): boolean {
   return stop !== undefined || stop_sequences !== undefined;
 }
 
-/** Returns the canonical field for a protocol's `name` or path, or an extra of this name. */
+/**
+ * Returns the canonical field for a name or path in the protocol `to`. If there is no such field, returns the name as
+ * an extra.
+ */
 function fieldOf(name: string, to: FieldNames): LostField {
   const [top = name] = name.split(".");
   return fieldNamed(name, to) ?? fieldNamed(top, to) ?? { extra: name };
@@ -263,7 +275,10 @@ function nestedTooDeep(cause: RangeError): GatewayError {
 /** A protocol's names for the canonical fields. */
 type FieldNames = Pick<CallerCodec, "fieldNames" | "otherNames">;
 
-/** Returns the name of a canonical field in `body`, which may be one of several. */
+/**
+ * Returns the name of a canonical field in `body`. Some fields have several names, and the first name that `body` has
+ * is returned.
+ */
 function nameIn(
   body: JsonObject,
   field: RequestField,
@@ -273,7 +288,7 @@ function nameIn(
     names.fieldNames[field];
 }
 
-/** Returns the canonical field for a protocol's `name`. */
+/** Returns the canonical field that has this name in a protocol. */
 function fieldNamed(name: string, names: FieldNames): RequestField | undefined {
   return REQUEST_FIELDS.find((field) => namesOf(field, names).includes(name));
 }
@@ -285,7 +300,10 @@ function namesOf(
   return [fieldNames[field], ...otherNames[field] ?? []];
 }
 
-/** Returns true when the body has `name`. In a path such as `output_config.format` only the first step counts. */
+/**
+ * Returns true when the body has the field `name`. If `name` is a path such as `output_config.format`, only the first
+ * step of the path counts.
+ */
 function holds(body: JsonObject, name: string): boolean {
   const [top = name] = name.split(".");
   return (body[top] ?? null) !== null;

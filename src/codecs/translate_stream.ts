@@ -21,8 +21,8 @@ import { settleCalls } from "./canonical/tools/settle_calls.ts";
 /**
  * Returns the stage between the decoder and the encoder of an answer.
  *
- * @param ids The source of ids for calls whose own ids are not unique.
- * @param isWhole True for an answer that was not streamed, whose calls have no limits of their own.
+ * @param ids The source of ids for calls, if the ids of the provider are not unique.
+ * @param isWhole True for an answer that was not streamed. The calls of such an answer have no limits of their own.
  */
 export function editAnswer(
   { aliases, cuts, isTagged, bound }: AnswerEdits,
@@ -39,26 +39,28 @@ export function editAnswer(
 }
 
 interface TranslatorOptions {
-  /** Reads the upstream's bytes, as `createBodyDecoder` does. */
+  /** Decodes the bytes of the upstream, like the stage that `createBodyDecoder` returns. */
   readonly decoder: Stage<Uint8Array, AnswerEvent>;
-  /** A stage between decoder and encoder, such as {@linkcode editAnswer} returns. */
+  /** A stage between decoder and encoder, for example from {@linkcode editAnswer}. */
   readonly between?: Stage<AnswerEvent, AnswerEvent> | undefined;
-  /** Writes the caller's protocol. */
+  /** Encodes the events in the caller's protocol. */
   readonly encoder: StreamEncoder;
-  /** Called once for each event before it is encoded: for accounting, and to commit on the first output. */
+  /**
+   * Called once for each event before the event is encoded. The caller can count usage, and commit on the first output.
+   */
   readonly observe?: ((event: AnswerEvent) => void) | undefined;
 }
 
 /**
- * The translation of one stream, synchronous: takes bytes of one protocol and returns text of the other. Returns ""
- * when there is no output, and always after a terminal event.
+ * The synchronous translation of one stream. Takes the bytes of the upstream's protocol and returns text in the
+ * caller's protocol. Returns "" when there is no output, and always after the answer's end or failure.
  */
 export interface Translator {
   /** Takes the next bytes of the upstream. After `MAX_EMPTY_BYTES` without output, the stream ends with a failure. */
   push(bytes: Uint8Array): string;
   /** Ends the stream after the upstream's last bytes. */
   end(): string;
-  /** Ends the stream with a failure that is not in the bytes: a reset, a deadline. */
+  /** Ends the stream with a failure that the bytes do not report, such as a reset or a deadline. */
   fail(failure: Failure): string;
   /** Returns the text that keeps the caller's connection open while the upstream is silent. */
   keepAlive(): string;

@@ -11,8 +11,8 @@ import { invalidField } from "../canonical/request/invalid_request.ts";
 import { chatCodec } from "../chat/mod.ts";
 
 /**
- * The codec of legacy completions, for models with only a chat interface. A prompt becomes one user message, and the
- * answer is its text. Only callers use this protocol, so there is no decoder for upstreams.
+ * The codec of legacy completions, for models that have only a chat interface. The prompt becomes one user message, and
+ * the text of the answer becomes the completion. Only callers use this protocol, so there is no decoder for upstreams.
  */
 export const completionsCodec: CallerCodec = {
   protocol: "chat",
@@ -42,7 +42,7 @@ function completionEncoder(chat: StreamEncoder): StreamEncoder {
   };
 }
 
-/** The fields that the translation does not support, each with the values that have no effect. */
+/** The fields that the translation does not support. Each has the list of its values that have no effect. */
 const UNSUPPORTED: Readonly<Record<string, readonly JsonValue[]>> = {
   n: [1],
   best_of: [1],
@@ -54,8 +54,8 @@ const UNSUPPORTED: Readonly<Record<string, readonly JsonValue[]>> = {
 /**
  * Converts a legacy completions request into a Chat Completions request. The prompt becomes a user message.
  *
- * @throws {GatewayError} `invalid_request` with `param`, for a prompt that is not one text and for an unsupported
- * field.
+ * @throws {GatewayError} `invalid_request` with `param`, if the prompt is not a single text or a field is not
+ * supported.
  */
 function chatRequestOf(body: JsonObject): JsonObject {
   const { prompt, ...rest } = body;
@@ -86,12 +86,15 @@ function readPrompt(prompt: JsonValue | undefined): string {
   );
 }
 
-/** Converts a Chat Completions answer into a legacy completions answer, which contains only text. */
+/** Converts a Chat Completions answer into a legacy completions answer. A legacy answer contains only text. */
 function completionOf(chat: JsonObject): JsonObject {
   return completionObject(chat, (choice) => textAt(choice.message));
 }
 
-/** Converts a Chat chunk into a legacy one; `undefined` without text, end or usage. Error frames do not change. */
+/**
+ * Converts a Chat chunk into a legacy chunk. Returns `undefined` for a chunk without text, end or usage. Error frames
+ * are returned unchanged.
+ */
 function completionFrameOf(frame: SseFrame): SseFrame | undefined {
   const chunk = parseJson(frame.data);
   if (!isJsonObject(chunk) || chunk.object !== "chat.completion.chunk") {

@@ -7,7 +7,7 @@ import {
   shownStatus,
 } from "../canonical/failure/failure.ts";
 
-/** Returns an error of the gateway in the form of both OpenAI protocols (docs/design.md#errors). */
+/** Returns an error of the gateway. Both OpenAI protocols have errors of this form (docs/design.md#errors). */
 export function encodeOpenAiError(
   error: GatewayError,
 ): { readonly error: JsonObject } {
@@ -26,12 +26,12 @@ export function openAiType({ kind }: Failure): string {
   return SHAPE_BY_KIND[kind][1];
 }
 
-/** The code of an exceeded context, on which clients of both protocols shorten their conversation. */
+/** The code for a context that is too long. On this code, clients of both protocols shorten their conversation. */
 export const OVERFLOW_CODE = "context_length_exceeded";
 
 /**
- * Returns the provider's status. A default replaces a status that callers must not see, and 529, which only Messages
- * has.
+ * Returns the status for a failure. This is the provider's status, or the default of the failure's kind if callers must
+ * not see that status. 529 is replaced too, because only Messages has this status.
  */
 export function openAiStatus(failure: Failure): number {
   const status = shownStatus(failure);

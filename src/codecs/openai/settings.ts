@@ -10,12 +10,12 @@ import {
   SHARED_FIELD_NAMES,
 } from "../canonical/request/request.ts";
 
-/** The OpenAI settings that both of its protocols spell alike. */
+/** The settings that Chat Completions and Responses spell alike. */
 const SHARED = ["cacheOptions", "cacheRetention", "safetyIdentifier"] as const;
 
 type SharedSettings = Pick<CanonicalRequest, typeof SHARED[number]>;
 
-/** The names of the shared settings in both OpenAI protocols. Their codecs keep these fields out of the extras. */
+/** The names of the shared settings in both OpenAI protocols. The codecs keep these fields out of the extras. */
 export const SHARED_NAMES: readonly string[] = SHARED
   .map((field) => SHARED_FIELD_NAMES[field]);
 
@@ -36,7 +36,7 @@ export function decodeShared(
   };
 }
 
-/** Returns the shared settings that the request holds. */
+/** Returns the fields of the shared settings that the request holds. */
 export function encodeShared(request: CanonicalRequest): JsonObject {
   return present(Object.fromEntries(
     SHARED.map((field) => [SHARED_FIELD_NAMES[field], request[field]?.value]),
@@ -81,10 +81,10 @@ export function encodeServiceTier(
   return tier === "standard" ? "default" : tier;
 }
 
-/** The longest id of a user, or of a cache, that OpenAI accepts. */
+/** The most characters that OpenAI accepts in the id of a user or a cache. */
 const MAX_ID_LENGTH = 64;
 
-/** Returns an id, hashed when it is too long. The provider only needs to distinguish users. */
+/** Returns an id, or its hash if the id is too long. Providers need ids only to distinguish users. */
 export function shortId(id: string): string {
   return id.length <= MAX_ID_LENGTH
     ? id
@@ -100,7 +100,8 @@ interface WireSchema {
 }
 
 /**
- * Parses the output format at `field`, which both protocols spell alike; throws `invalid_request` for an unknown type.
+ * Parses the output format at `field`. Both protocols spell the format alike. Throws `invalid_request` for an unknown
+ * type.
  */
 export function decodeOutputFormat(
   type: string | undefined,

@@ -11,9 +11,10 @@ import { chatCodec } from "../chat/mod.ts";
 import { responsesCodec } from "../responses/mod.ts";
 
 /**
- * Reads a Responses request whose answer must be in Chat Completions. It also accepts parts in the spelling of Chat.
- * Tools and tool choices may nest their definition under the name of their type. `stream_options.include_usage` is
- * accepted. Calls of custom tools may be function calls, because the answer had them in this form.
+ * Reads a Responses request whose answer must be in Chat Completions. Also accepts parts in the spelling of Chat, tools
+ * and tool choices with a definition under the name of their type, and `stream_options.include_usage`. An earlier
+ * answer gave the client the calls of custom tools as function calls, so the client may send them back as function
+ * calls.
  *
  * @throws {GatewayError} `invalid_request` with `param`.
  */
@@ -42,8 +43,8 @@ function flattenEach(tools: JsonValue | undefined): JsonValue | undefined {
 }
 
 /**
- * The types whose definition Chat nests under the name of the type. Other types are not flattened, because the check
- * of the models that a request names (`named_models.ts`) does not look into nested definitions.
+ * The types for which Chat puts a definition under the name of the type. Other types are not flattened, because the
+ * check of the models that a request names (`named_models.ts`) does not look into nested definitions.
  */
 const NESTED_TYPES: ReadonlySet<JsonValue | undefined> = new Set([
   "function",
@@ -80,7 +81,7 @@ function customNames(tools: JsonValue | undefined): ReadonlySet<JsonValue> {
   );
 }
 
-/** Converts function calls of custom tools, and their results, back into calls of custom tools. */
+/** Converts function calls back into calls of custom tools if they name such a tool. Also converts their results. */
 function restoreCustomCalls(
   input: JsonValue,
   names: ReadonlySet<JsonValue>,
@@ -105,7 +106,7 @@ function restoreCustomCalls(
 
 /**
  * The codec of callers that send the body of a Responses request to the path of Chat Completions and expect an answer
- * of Chat Completions. Cursor does so for OpenAI models at the user's own base URL
+ * of Chat Completions. Cursor sends such requests for OpenAI models at the user's own base URL
  * (forum.cursor.com/t/153019, forum.cursor.com/t/159298). No upstream uses this form.
  *
  * A call of a custom tool becomes a function call whose arguments are the input text. Cursor reads `function.name` of
