@@ -10,10 +10,11 @@ import { NoReply, sendSmall } from "../upstream/small_request.ts";
 /** Sends alerts to the receiver of the configuration, one after another. */
 interface AlertSender {
   /**
-   * Queues an alert, which is sent soon. Drops it when too many alerts, or too many of its `name`, wait. Never throws.
+   * Queues an alert. The alert is sent soon. If too many alerts wait, or too many with the same `name`, drops the
+   * alert. Never throws.
    */
   send(alert: JsonObject): void;
-  /** Tries each queued alert at most once more, and gives up after four seconds. */
+  /** Sends each waiting alert at most once more. Alerts that are not sent within four seconds are lost. */
   drain(): Promise<void>;
 }
 
@@ -33,13 +34,15 @@ const RETRY_MS = [1000, 5000, 25_000, 125_000];
 /** The longest pause that a receiver may ask for, in milliseconds. */
 const MAX_RETRY_MS = 300_000;
 
-/** The time for alerts at the end of the process, in milliseconds. */
+/** The longest time in which waiting alerts are sent at the end of the process, in milliseconds. */
 const DRAIN_MS = 4000;
 
-/** The most alerts that wait. */
+/** The largest number of alerts that wait. */
 const MAX_WAITING = 100;
 
-/** The most alerts with one name that wait, so that a caller with many sessions leaves room for others. */
+/**
+ * The largest number of waiting alerts with one name. A caller with many sessions thus leaves room for other callers.
+ */
 const MAX_WAITING_OF_ONE = 20;
 
 /** Creates a sender without alerts. */
@@ -116,11 +119,15 @@ export function createAlertSender(options: AlertSenderOptions): AlertSender {
 
 /** An alert that did not arrive. */
 interface AlertFault {
-  /** Names the receiver without its path, which may be a secret. */
+  /**
+   * The reason in words. It names the receiver without the path of the receiver's URL, because a path may be a secret.
+   */
   readonly reason: string;
-  /** True when sending it again would not help. */
+  /** True when sending the alert again would not help. */
   readonly isFinal: boolean;
-  /** The pause that the receiver asks for, in milliseconds; `undefined` when it asks for none. */
+  /**
+   * The pause that the receiver asks for, in milliseconds; 0 when it asks for no pause, `undefined` without an answer.
+   */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -139,7 +146,7 @@ export async function postAlert(
     if (status >= 200 && status < 300) return undefined;
     const isFinal = status < 500 && status !== 429 && status !== 408;
     const reason = `${new URL(webhook).host} answered with ${status}`;
-    // A date would need a clock: the usual pauses serve.
+    // A pause until a date would need a clock. The usual pauses are used instead.
     const askedMs = retryAfterMs(answered, NaN) ?? 0;
     return { reason, isFinal, retryAfterMs: Math.min(askedMs, MAX_RETRY_MS) };
   } catch (error) {

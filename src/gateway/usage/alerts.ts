@@ -19,7 +19,7 @@ interface Alerts {
   noteLimits(states: readonly LimitState[], caller: Caller): void;
   /** Notes the quotas that were read. Does not wait. */
   noteQuotas(list: Pick<QuotaList, "data">): void;
-  /** Resolves when each alert for the noted uses is with the sender, or was claimed by another thread or replica. */
+  /** Resolves when each alert for the noted uses was passed to the sender or claimed by another thread or replica. */
   settled(): Promise<void>;
 }
 
@@ -47,7 +47,9 @@ interface Use {
   readonly fields: JsonObject;
 }
 
-/** Creates the alerts. They follow the current configuration, which may set none. */
+/**
+ * Creates the object that sends alerts. It follows the current configuration. Without alerts there, it sends nothing.
+ */
 export function createAlerts(
   { liveConfig, sums, sender, now }: AlertsOptions,
 ): Alerts {
@@ -93,10 +95,16 @@ export function createAlerts(
   };
 }
 
-/** Twice the largest difference between reset times of one window, in milliseconds. Providers vary by seconds. */
+/**
+ * Two reset times that differ by at most half of this, in milliseconds, belong to the same window. The times that a
+ * provider reports for one window vary by some seconds.
+ */
 export const SAME_WINDOW_MS = 30_000;
 
-/** Replaces {@linkcode SAME_WINDOW_MS} for the life of a session, whose end moves when its first request ends late. */
+/**
+ * Replaces {@linkcode SAME_WINDOW_MS} for the life of a session. The end of a life moves when the first request of the
+ * session ends late.
+ */
 const SAME_LIFE_MS = 43_200_000;
 
 /** Returns the `sameMs` of {@linkcode isFirst} for a limit. */
@@ -107,7 +115,7 @@ export function sameMsOf({ limit }: Bound): number {
 /**
  * Returns true for the first call with this name and window, in any thread or replica.
  *
- * @param sameMs Twice the largest difference between reset times of one window, in milliseconds.
+ * @param sameMs Two reset times that differ by at most half of this, in milliseconds, belong to the same window.
  */
 export async function isFirst(
   name: string,
@@ -118,7 +126,7 @@ export async function isFirst(
   },
 ): Promise<boolean> {
   const place = Math.floor(2 * resetsAtMs / sameMs - 0.5);
-  // One after the other, so that of several simultaneous callers exactly one gets both names.
+  // The names are claimed one after the other, so that exactly one of several simultaneous callers gets both names.
   for (const half of [place, place + 1]) {
     if (!await sums.once(`${name}\t${half}`, resetsAtMs)) return false;
   }
@@ -158,7 +166,7 @@ function limitUse(
   };
 }
 
-/** Returns the use of a provider's window; `undefined` when its use or its end is unknown. */
+/** Returns the use of a provider's window; `undefined` when the use or the end of the window is unknown. */
 function quotaUse(
   connection: string,
   window: QuotaWindow,
@@ -180,7 +188,10 @@ function quotaUse(
   };
 }
 
-/** Returns the time at which a window will be used up at its present pace; `undefined` when the window ends before. */
+/**
+ * Returns the time at which a window will be used up at the present pace. Returns `undefined` when the window ends
+ * before that time.
+ */
 function endsAtMs(
   { percent, span: { startMs, endMs } }: Use,
   nowMs: number,
@@ -190,7 +201,7 @@ function endsAtMs(
   return atMs < endMs ? atMs : undefined;
 }
 
-/** Returns the body of an alert: `text` for chat programs, and fields for others. */
+/** Returns the body of an alert: `text` for chat programs, and fields for other programs. */
 function messageOf(use: Use, threshold: number, nowMs: number): JsonObject {
   const { percent, span, who, what, fields } = use;
   const usedUpMs = endsAtMs(use, nowMs);
@@ -232,7 +243,10 @@ function spanText(ms: number): string {
   return `${Math.round(ms / length)} ${unit}`;
 }
 
-/** Removes what chat programs take for a link, a mention or a format: names may be the caller's own text. */
+/**
+ * Removes the characters that chat programs read as a link, a mention or a format. Callers may choose names in the
+ * text.
+ */
 function plain(text: string): string {
   return text.replace(/[<>&[\]`*]|@(?=(?:all|channel|everyone|here)\b)/gi, "");
 }

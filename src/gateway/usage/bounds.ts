@@ -48,7 +48,10 @@ export interface BoundUse extends Counted {
 
 /** The limits of each token and the usage that they count. */
 export interface Bounds {
-  /** Returns a token's own limits, then its groups'. The objects are the same until the configuration changes. */
+  /**
+   * Returns the limits of a token, then the limits of the token's groups. The objects are the same until the
+   * configuration changes.
+   */
   of(caller: Caller): readonly Bound[];
   /** Returns the limits of a group, the same objects as {@linkcode of} returns. */
   ofGroup(group: Group): readonly Bound[];
@@ -59,7 +62,7 @@ export interface Bounds {
   useAt(bound: AmountBound, atMs: number): BoundUse;
 }
 
-/** The most rows to remember for connections and models that are no longer configured. */
+/** The largest number of rows that are kept for connections and models that are no longer configured. */
 const MAX_FORMER_ROWS = 10_000;
 
 /** Returns true when a token or one of its groups has a limit. */
@@ -88,7 +91,10 @@ export function isOfOne({ limit }: Bound): boolean {
   return limit.kind === "share" || limit.per === undefined;
 }
 
-/** Returns true when a limit on tokens or cost applies to a caller, so that its answers must be counted. */
+/**
+ * Returns true when a limit on tokens or cost applies to a caller. The tokens of the caller's answers must then be
+ * counted.
+ */
 export function isMetered(caller: Caller): boolean {
   return limitsOn(caller).some((limit) =>
     limit.kind === "share" || limit.unit !== "requests"
@@ -143,7 +149,10 @@ function isIn({ startMs, endMs }: PlacedWindow, atMs: number): boolean {
   return atMs >= startMs && atMs < endMs;
 }
 
-/** Returns a text that is equal for limits that count the same usage, in any window and with any maximum. */
+/**
+ * Returns a text that names the usage that a limit counts. Limits that differ only in window or maximum have the same
+ * text.
+ */
 function countedBy({ unit, models, connections }: AmountLimit): string {
   return models === undefined && connections === undefined
     ? unit
@@ -169,7 +178,9 @@ const MEASURES_BY_UNIT: Readonly<Record<LimitUnit, readonly Measure[]>> = {
   cost: ["cost"],
 };
 
-/** Returns a row for every model on every connection, by a text with both names. */
+/**
+ * Returns a row for every model on every connection. The key of a row is a text with the names of connection and model.
+ */
 function rowsOf({ connections }: Config): ReadonlyMap<string, Row> {
   return new Map(
     connections.flatMap(({ name, models }) =>
@@ -181,7 +192,10 @@ function rowsOf({ connections }: Config): ReadonlyMap<string, Row> {
   );
 }
 
-/** Merges rows, so that the usage of a connection still counts after a reload removes it. */
+/**
+ * Adds the former rows to the current ones. The usage of a connection then still counts after a reload removes the
+ * connection.
+ */
 function mergedRows(
   current: ReadonlyMap<string, Row>,
   former: ReadonlyMap<string, Row>,

@@ -56,7 +56,7 @@ export interface Counting {
    * Counts a request in all windows that contain the request's end. Skips windows that are over, so that old requests
    * can be counted, too.
    *
-   * @param holds The holds of the request on limits. The same change releases them.
+   * @param holds The holds of the request on limits. The change that counts the request also releases these holds.
    */
   count(use: Use, holds?: readonly Hold[]): void;
   /** Counts requests only in the life of their session. */
@@ -99,7 +99,7 @@ export function createCounting(sums: Pick<Sums, "apply">): Counting {
   };
 }
 
-/** Returns the windows of the caller's limits per session; none for a request without a session. */
+/** Returns the windows of the caller's limits per session. A request without a session has no such windows. */
 function sessionWindows({ caller, session }: Use): readonly LimitWindow[] {
   if (session === undefined) return [];
   return [...new Set(perSession(caller).map(({ window }) => window))];
@@ -121,7 +121,7 @@ function sessionAdditions(
     return {
       ...sessionTable(placed, holder),
       isUnlisted: caller.isUnlisted,
-      // The totals alone take a fifth of the memory.
+      // If no limit needs the rows of models, only the totals are kept. They take a fifth of the memory.
       amounts: isWhole
         ? amounts.filter(({ field }) => !field.includes("\t"))
         : amounts,
@@ -156,7 +156,7 @@ function amountsIn(
   put(fields.estimated, counts.estimated);
   put(fields.unpriced, counts.unpriced);
   const { cost } = counts;
-  // A cost of 0 is known; an absent one is unknown.
+  // A cost of 0 is known, an absent cost is unknown.
   if (cost !== undefined) amounts.push({ field: fields.cost, amount: cost });
   put("requests" satisfies LimitUnit, counts.requests);
   put("tokens" satisfies LimitUnit, tokensOf(counts));
@@ -189,7 +189,7 @@ type CountsTable = Pick<Addition, "table" | "endsAtMs">;
  * and names of tables for the shortest window.
  */
 function createNames() {
-  /** Fields by connection, then by model, which are names in configurations. */
+  /** The names of fields by connection, then by model. Both come from configurations, so there are few. */
   const fields = new Map<
     string,
     Map<string, Readonly<Record<Measure, string>>>
@@ -233,7 +233,7 @@ function createNames() {
   }
 
   return {
-    /** Returns the names of a row's fields, which are the same in each table. */
+    /** Returns the names of a row's fields. The names are the same in each table. */
     fields(row: Row): Readonly<Record<Measure, string>> {
       const byModel = fields.get(row.connection) ?? new Map();
       const found = byModel.get(row.model);

@@ -54,7 +54,7 @@ export function countsOf(
   return counts;
 }
 
-/** Returns the parts of a usage. No part exceeds the whole, even if the provider reports a larger one. */
+/** Returns the parts of a usage. No part exceeds the whole, even if the provider reports a larger part. */
 function partsOf(usage: Usage) {
   const input = whole(usage.inputTokens);
   const cached = Math.min(whole(usage.cachedInputTokens), input);
@@ -72,9 +72,9 @@ function whole(tokens = 0): number {
 const NANOS_PER_TOKEN = 1000;
 
 /**
- * Returns the cost of an answer, in nano-dollars. Tokens read from a cache, or written to one for minutes or an hour,
- * have their own prices; other input has the input price. The first of the price's rates that applies to the answer
- * replaces all these prices.
+ * Returns the cost of an answer, in nano-dollars. There is one price for tokens that a cache read, one for tokens
+ * written to a cache for minutes, and one for tokens written for an hour. Other input has the input price. The first
+ * rate of `price` that applies to the answer replaces all these prices.
  *
  * @param startedMs The start of the request, in milliseconds since 1970.
  * @example
@@ -150,7 +150,7 @@ function isIn({ from, to, timeZone }: DayHours, atMs: number): boolean {
   return from < to ? from <= now && now < to : from <= now || now < to;
 }
 
-/** Returns the clock of a time zone. Memoized, because making one takes much longer than using it. */
+/** Returns the clock of a time zone. Clocks are memoized, because making a clock takes much longer than using it. */
 const clockOf = memoized((timeZone) =>
   new Intl.DateTimeFormat("en-GB", {
     timeZone,

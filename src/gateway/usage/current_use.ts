@@ -30,9 +30,9 @@ interface CurrentUseOptions {
 const SHARE_MAX_AGE_MS = 10_000;
 
 /**
- * Returns the current use of every limit in a configuration, and each group's part of the known quota windows. The own
- * limits of an identity provider's callers are missing, because the configuration does not name these callers. Sends no
- * request to a provider.
+ * Returns the current use of every limit in a configuration, and each group's part of the known quota windows. The
+ * limits of single callers of an identity provider are missing, because the configuration does not name these callers.
+ * Sends no request to a provider.
  */
 export async function readCurrentUse(
   config: Config,
@@ -64,7 +64,7 @@ export async function readCurrentUse(
   };
 }
 
-/** Returns the current use of limits on amounts. Reads all sums at once, because they may be in a store. */
+/** Returns the current use of limits on amounts. Reads all sums at once, because the sums may be in a store. */
 async function amountUses(
   bounds: readonly AmountBound[],
   { sums, bounds: { useAt }, clock }: CurrentUseOptions,
@@ -111,7 +111,10 @@ function useState(
   return { scope, name, limit, usedRatio, remaining, resetsAtMs };
 }
 
-/** Keeps the fullest of the limits with the same labels. Limits of a token on different models have the same label. */
+/**
+ * If several limits have the same labels, keeps only the fullest of these limits. Limits of a token on different models
+ * have the same label.
+ */
 function fullest(limits: readonly LimitUseState[]): readonly LimitUseState[] {
   const kept = new Map<string, LimitUseState>();
   for (const one of limits) {
@@ -124,7 +127,7 @@ function fullest(limits: readonly LimitUseState[]): readonly LimitUseState[] {
   return [...kept.values()];
 }
 
-/** Returns each group's part of the windows whose parts can be estimated. */
+/** Returns each group's part of every quota window. Leaves out windows whose parts cannot be estimated. */
 async function groupQuotas(
   groups: readonly string[],
   { connections }: Config,

@@ -15,7 +15,10 @@ export const HISTORY_DAYS = 35;
 const DAY_MS = 86_400_000;
 const DAYS_IN_WEEK = 7;
 
-/** The measures of a day. Add new ones at the end, because a measure's position is part of its field's name. */
+/**
+ * The measures of a day. Add new measures at the end, because the name of a measure's field contains the measure's
+ * position.
+ */
 const DAY_MEASURES = [
   "requests",
   "input",
@@ -48,7 +51,7 @@ interface DaysTable {
   readonly endsAtMs: number;
 }
 
-/** Returns the table of a holder for the week of a moment, in milliseconds since 1970. */
+/** Returns the table of a holder for the week that contains a moment, in milliseconds since 1970. */
 export function daysTable(holder: Holder, atMs: number): DaysTable {
   const { startMs, endMs } = calendarSpan("week", atMs);
   return {
@@ -134,7 +137,10 @@ function dayUsage(
   return { date, ...amounts };
 }
 
-/** The values of a {@linkcode DaysTable} in memory, 8 bytes each; a `Map` would take 40. Ignores other fields. */
+/**
+ * The values of a {@linkcode DaysTable} in memory. A value takes 8 bytes; in a `Map` it would take 40. Fields that no
+ * such table has are ignored.
+ */
 export class DayAmounts implements Iterable<readonly [string, number]> {
   readonly #amounts: (number | undefined)[] = [];
 

@@ -3,7 +3,7 @@ import type { Hold } from "./sums.ts";
 
 /** The holds of running requests. */
 interface Holds {
-  /** Adds or renews holds; they expire after `lifetimeMs` milliseconds. */
+  /** Adds or renews holds. The holds expire after `lifetimeMs` milliseconds. */
   put(holds: readonly Hold[], lifetimeMs: number): void;
   remove(holds: readonly Hold[]): void;
   has(hold: Hold): boolean;
@@ -13,7 +13,7 @@ interface Holds {
   readonly size: number;
 }
 
-/** The holds of one request; a request has few limits. */
+/** The holds of one request. A list is enough, because a request has few limits. */
 interface RequestHolds {
   readonly holds: readonly Hold[];
   readonly endsMs: number;
@@ -22,7 +22,7 @@ interface RequestHolds {
 /** The interval between two searches for expired holds, in milliseconds. */
 const SWEEP_MS = 10_000;
 
-/** Creates an empty collection. */
+/** Creates an empty collection of holds. */
 export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
   const byId = new Map<string, RequestHolds>();
   const totals = new Map<string, number>();
@@ -104,7 +104,7 @@ export function createHolds(clock: Pick<Clock, "elapsedMs">): Holds {
   };
 }
 
-/** Groups holds by request; most lists belong to one request. */
+/** Groups holds by request. Most lists need no grouping, because all of their holds belong to one request. */
 function byRequest(
   holds: readonly Hold[],
 ): Iterable<readonly [id: string, holds: readonly Hold[]]> {
@@ -115,7 +115,7 @@ function byRequest(
     : Map.groupBy(holds, ({ id }) => id);
 }
 
-/** Returns true when a list has a hold on the same limit. */
+/** Returns true when a list contains a hold on the limit of another hold. */
 function isAmong(holds: readonly Hold[], { key }: Hold): boolean {
   return holds.some((one) => one.key === key);
 }

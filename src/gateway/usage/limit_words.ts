@@ -21,8 +21,8 @@ export function retryAtMs(
 }
 
 /**
- * Returns the error for a caller over a limit (docs/usage.md#over-a-limit). It names the rejected model and connection,
- * but no other model or connection of the limit.
+ * Returns the error for a caller over a limit (docs/usage.md#over-a-limit). The error names the rejected model and
+ * connection, but no other model or connection of the limit.
  *
  * @param address The address of the gateway's page, for the caller; `undefined` if it is not known.
  */
@@ -88,7 +88,7 @@ const CODEX_HEADER = "x-codex-promo-message";
 
 /**
  * Returns a sentence, without a full stop, on where a refused caller sees its limits. A space follows the address, so
- * that terminals link it.
+ * that terminals make the address a link.
  */
 function wayToNumbers(address: string | undefined): string {
   const page = address === undefined
@@ -119,8 +119,8 @@ function usedWords(refusal: LimitRefusal): string {
 }
 
 /**
- * Returns a warning for a response header, in ASCII: other characters become `?`. It names the request's model and
- * connection, but no other model or connection of the limit.
+ * Returns a warning for a response header, in ASCII: other characters become `?`. The warning names the request's model
+ * and connection, but no other model or connection of the limit.
  */
 export function warningWords(state: RequestLimitState): string {
   const words = `${percent(state.ratio)} used of ${

@@ -34,7 +34,7 @@ export interface LimitState {
    * window.
    */
   readonly used: number;
-  /** The used part of the limit; above 1 when it is exceeded. */
+  /** The used part of the limit; above 1 when the limit is exceeded. */
   readonly ratio: number;
   /** The reset time, in milliseconds since 1970. */
   readonly resetsAtMs: number;
@@ -50,7 +50,10 @@ export interface RequestLimitState extends LimitState {
 export interface LimitRefusal extends RequestLimitState {
   /** The least that the request needs, in the limit's unit; `undefined` for a share. */
   readonly needed: number | undefined;
-  /** True when only the holds of running requests fill the limit. There may be room when they end. */
+  /**
+   * True when only the holds of running requests fill the limit. There may be room when the requests of these holds
+   * end.
+   */
   readonly isHeld: boolean;
 }
 
@@ -239,8 +242,8 @@ function boundClaim(
 }
 
 /**
- * Shrinks a claim to the rest of its limit, if the rest is smaller and no other request holds a part. Else returns the
- * claim unchanged.
+ * If the rest of a limit is smaller than a claim and no other request holds a part of the limit, shrinks the claim to
+ * the rest. Otherwise returns the claim unchanged.
  */
 function restClaim(
   { claim, least }: BoundClaim,
@@ -252,7 +255,7 @@ function restClaim(
   return left < amount ? { ...claim, amount: left } : claim;
 }
 
-/** Returns the refusal by the full limit that resets last, because no earlier retry can succeed. */
+/** Returns the refusal of a request by the full limit that resets last. A retry before that reset cannot succeed. */
 function refusalOf(
   wanted: readonly BoundClaim[],
   claims: readonly Claim[],
@@ -293,8 +296,8 @@ export function amountState(
 }
 
 /**
- * Returns the state of a share limit in each window of its quota. Windows that the limit does not name, or that cannot
- * be estimated, are left out.
+ * Returns the state of a share limit in each window of the quota. Leaves out windows that the limit does not name and
+ * windows whose use cannot be estimated.
  */
 export function shareStates(
   bound: ShareBound,

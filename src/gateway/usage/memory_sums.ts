@@ -22,8 +22,8 @@ interface MemorySums extends Sums {
   table(name: string): ReadonlyMap<string, number>;
   once(name: string, endsAtMs: number): boolean;
   /**
-   * Records that everything since a moment is counted, in milliseconds since 1970. A moment later than the recorded one
-   * has no effect.
+   * Records the moment since which everything is counted, in milliseconds since 1970. A moment later than the recorded
+   * one has no effect.
    */
   completeSince(sinceMs: number): void;
   /** The number of sums and holds. */

@@ -8,7 +8,7 @@ import { isWindowKept, relayedShare } from "./relayed.ts";
 import { type Soon, soon, soonAll, type Sums } from "./sums.ts";
 import type { Holder } from "./tables.ts";
 
-/** A quota window of a provider and a holder's part of its usage. */
+/** A quota window of a provider, and the part of the window that a holder used. */
 export interface QuotaShare {
   readonly window: QuotaWindow;
   /** `undefined` when the provider does not report the window's start. */
@@ -20,7 +20,7 @@ export interface QuotaShare {
   readonly used: number | undefined;
 }
 
-/** Estimates the parts of providers' windows that each holder used. */
+/** Estimates which part of a provider's quota window each holder used. */
 export interface QuotaShares {
   /**
    * Returns the known windows of a connection's quota, with a holder's part of each. Sends no request to the provider.
@@ -44,12 +44,15 @@ interface QuotaSharesOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The largest difference between two reset times of the same window: providers vary by seconds. */
+/**
+ * Two reset times that differ by less than this, in milliseconds, belong to the same window. The times that a provider
+ * reports for one window vary by some seconds.
+ */
 const SAME_WINDOW_MS = 600_000;
 
 /**
- * The number of remembered windows, far more than any provider has; the oldest is dropped first. A provider may invent
- * windows in each response.
+ * The largest number of windows that are remembered. It is far more than providers have, but a provider may invent
+ * windows in each response. The oldest window is dropped first.
  */
 const MAX_FIRST_READINGS = 10_000;
 
@@ -109,7 +112,7 @@ export function createQuotaShares(
     return usedPercent;
   }
 
-  /** Returns the window for an estimate; `undefined` when no estimate is possible. */
+  /** Returns the numbers of a window that an estimate needs. Returns `undefined` when no estimate is possible. */
   function measured(window: QuotaWindow): MeasuredWindow | undefined {
     const span = windowSpan(window);
     const usedPercent = window.used_percent;
@@ -159,7 +162,7 @@ export function createQuotaShares(
   };
 }
 
-/** Returns true when a name selects a window, by its length or by type and length. */
+/** Returns true when a name selects a window. The name is the window's length, or its type and length. */
 export function isNamed(window: QuotaWindow, name: string): boolean {
   return window.window === name || windowKey(window) === name;
 }

@@ -16,7 +16,7 @@ interface RecentSessions {
   of(caller: string): readonly string[];
 }
 
-/** The most sessions of one caller. Older ones are not listed, but still counted. */
+/** The largest number of sessions that are listed for one caller. Older sessions are still counted. */
 const MAX_SESSIONS = 64;
 
 const MAX_CALLERS = 2000;
@@ -31,7 +31,7 @@ export function createRecentSessions(
 ): RecentSessions {
   const byCaller = new Map<string, Set<string>>();
 
-  /** Returns true when the session is new. */
+  /** Adds a session, and returns true when the session is new. */
   function add({ caller, session }: SessionNews): boolean {
     const own = byCaller.get(caller) ?? new Set();
     byCaller.delete(caller);

@@ -42,7 +42,10 @@ interface RelayedTokens {
   readonly atMs: number;
 }
 
-/** Creates the function that turns relayed tokens into additions to sums. It caches the current buckets' names. */
+/**
+ * Creates the function that turns relayed tokens into additions to sums. The function caches the names of the current
+ * buckets.
+ */
 export function createRelayed(): (
   relayed: RelayedTokens,
   additions: Addition[],
@@ -149,8 +152,8 @@ function bucketStarts({ bucketMs }: Level, { startMs, endMs }: TimeSpan) {
 }
 
 /**
- * Returns the part of a bucket that overlaps a window. The current bucket counts whole, because its tokens all lie
- * before now.
+ * Returns the part of a bucket that overlaps a window. The current bucket counts whole, because all tokens in the
+ * current bucket lie before now.
  */
 function overlap(
   bucketStartMs: number,

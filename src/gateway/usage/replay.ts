@@ -24,7 +24,7 @@ export interface Replay {
   /** Counts the buffered requests, then the lives of sessions. Call it after the last request of all logs. */
   end(): void;
   readonly counts: Readonly<ReplayCounts>;
-  /** The end of the first request that is not late, in milliseconds since 1970; `undefined` when there was none. */
+  /** The end of the first request that is not late, in milliseconds since 1970; `undefined` without such a request. */
   readonly firstMs: number | undefined;
 }
 
@@ -41,8 +41,9 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * The lengths of the spans whose requests are counted together, by age, the oldest first. Buckets of 15 minutes are
- * kept for 6 hours, buckets of an hour for 8 days (`relayed.ts`).
+ * The requests of one span are counted together. The length of a span depends on the age of its requests; the oldest
+ * come first. A longer span begins at an age at which the shorter buckets of `relayed.ts` are no longer kept: those of
+ * 15 minutes are kept for 6 hours, those of an hour for 8 days.
  */
 const SPANS: readonly {
   readonly minAgeMs: number;
@@ -53,7 +54,7 @@ const SPANS: readonly {
   { minAgeMs: 0, lengthMs: 15 * MINUTE_MS },
 ];
 
-/** The most uses to buffer, few enough that counting them does not delay requests. */
+/** The largest number of uses in the buffer. Counting so few uses at once does not delay requests. */
 const MAX_GATHERED = 2000;
 
 /** The usage by one token, or one of its sessions, of one model on one connection in one span. */
@@ -71,7 +72,7 @@ interface Gathered {
 
 /**
  * Creates a replay. Counts requests that end in the same span together, because counting a request takes longer than
- * reading it.
+ * reading a request from the log.
  */
 export function createReplay(
   { counting, config, untilMs }: ReplayOptions,
@@ -82,8 +83,8 @@ export function createReplay(
   let firstMs: number | undefined;
 
   /**
-   * The usage of sessions whose life a limit counts. It is kept until all logs are read, because their order is not
-   * known.
+   * The usage of sessions whose life a limit counts. The usage is kept until all logs are read, because the order of
+   * the logs is not known.
    */
   const lives: Gathered[] = [];
 
@@ -151,7 +152,7 @@ export function createReplay(
       }
       counts.counted++;
       const { connection, isEstimated, totalMs } = request;
-      // Only for limits on sessions: requests of one span are counted together.
+      // Only limits per session need the session. Without such a limit, all sessions in a span are counted together.
       const session = perSession(caller).length > 0
         ? request.session
         : undefined;
@@ -182,8 +183,8 @@ export function createReplay(
 
 /**
  * Creates the function that finds the caller of a logged request. The configuration does not list the callers of
- * identity providers. The function makes such a caller from the log: from the caller's name, which ends with the
- * issuer, and its groups.
+ * identity providers. The function makes such a caller from the name and the groups in the log. The name of such a
+ * caller ends with the issuer.
  */
 function createCallerFinder(
   { callers, identity }: ReplayOptions["config"],

@@ -47,10 +47,11 @@ interface LimitUsage {
   /** Set when the limit applies to each session of the token separately. */
   readonly per?: "session";
   /**
-   * With `per`: the client's id of one of the sessions with the least left. Null for a session that has used nothing.
+   * If `per` is set: the client's id of one of the sessions with the least left. Null stands for any session that has
+   * used nothing.
    */
   readonly session?: string | null;
-  /** For `share`: the part of a connection's quota. */
+  /** The unit `share` is a part of a connection's quota. */
   readonly unit: "requests" | "tokens" | "USD" | "share";
   readonly window: string;
   /** The models that count; null means all. */
@@ -86,9 +87,11 @@ interface QuotaUsage {
   readonly window: string;
   /** The usage of all users of the key, as the provider reports it. */
   readonly used_percent: number | null;
-  /** The usage of this token as a part of the whole window; an estimate, and null where there is none. */
+  /** An estimate of the usage of this token as a part of the whole window. Null where no estimate is possible. */
   readonly your_percent: number | null;
-  /** True when counting began before the window did. Otherwise `your_percent` lacks the usage before that. */
+  /**
+   * True when counting began before the window began. If false, `your_percent` lacks the usage before counting began.
+   */
   readonly complete: boolean;
   /** ISO 8601 in UTC. */
   readonly starts_at: string | null;
@@ -108,7 +111,7 @@ interface UsageReportOptions {
   readonly deadline?: (ms: number) => AbortSignal;
 }
 
-/** The longest wait for quotas, in milliseconds; late ones appear in the next report. */
+/** The longest wait for quotas, in milliseconds. Quotas that arrive later appear in the next report. */
 const QUOTA_WAIT_MS = 1000;
 
 /** The number of sessions that are listed for each limit. */
@@ -210,7 +213,7 @@ export function createUsageReport(
   };
 }
 
-/** Returns the use of a limit by the sessions with the least left, among a caller's latest sessions. */
+/** Returns a limit per session with its use by some of the caller's latest sessions: those with the least left. */
 async function sessionUsages(
   bound: AmountBound,
   caller: Caller,
@@ -274,7 +277,10 @@ function amountUsage(
   }];
 }
 
-/** Returns one entry for each window that the limit names, or one without numbers when none is known. */
+/**
+ * Returns one entry for each window that the limit names. If no such window is known, returns one entry without
+ * numbers.
+ */
 function shareUsage(
   bound: ShareBound,
   shares: readonly QuotaShare[],

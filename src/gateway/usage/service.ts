@@ -55,7 +55,10 @@ export interface UsageService {
 interface UsageServiceOptions {
   readonly sums: Sums;
   readonly liveConfig: LiveConfig;
-  /** Returns a caller of an identity provider as the current configuration has it; default: the same caller. */
+  /**
+   * Returns a caller of an identity provider with the settings of the current configuration; default: the caller as it
+   * is.
+   */
   readonly currentIdentity?: (caller: Caller) => Caller;
   readonly quotas: Pick<QuotaService, "known" | "read">;
   readonly log: Log;
@@ -147,7 +150,7 @@ export function createUsageService(
         limit: boundLabel(bound),
         outcome: "refused",
       });
-      // Hardly anything else fits in, so people see the limit as used up.
+      // Hardly any other request fits into the limit, so alerts show the limit as used up.
       const isFull = !isHeld && ratio >= NEARLY_FULL;
       if (isFull) watch([{ ...refusal, ratio: Math.max(1, ratio) }], caller);
     },

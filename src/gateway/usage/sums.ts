@@ -8,7 +8,7 @@ export interface Sum {
    */
   readonly table: string;
   readonly field: string;
-  /** The end, in milliseconds since 1970; after it, the sum is 0. */
+  /** The end of the window, in milliseconds since 1970. After the end, the sum is 0. */
   readonly endsAtMs: number;
   /** True for the usage of a caller whom no configuration lists. The number of such tables is bounded. */
   readonly isUnlisted?: boolean | undefined;
@@ -16,7 +16,10 @@ export interface Sum {
    * True for a table that begins with its first addition. If additions name different ends, the earliest end applies.
    */
   readonly isLife?: boolean | undefined;
-  /** For the usage of one session: the table that counts further sessions together, once the caller has too many. */
+  /**
+   * For the usage of one session: the table that counts several sessions of the caller together. A new session is
+   * counted there if the caller already has too many session tables.
+   */
   readonly crowd?: string | undefined;
 }
 
@@ -32,9 +35,12 @@ export interface FieldAmount {
   readonly amount: number;
 }
 
-/** The amount that a running request holds of a limit until it ends. */
+/** The amount of a limit that a running request holds until the request ends. */
 export interface Hold {
-  /** The key of the limit; limits that count the same in different windows share their holds. */
+  /**
+   * The key of the limit. Limits that count the same usage in different windows have the same key and thus the same
+   * holds.
+   */
   readonly key: string;
   /** The id of the request. */
   readonly id: string;
@@ -62,13 +68,13 @@ export interface Counted {
 export interface Claim extends Counted {
   /** The amount to hold for the request. */
   readonly amount: number;
-  /** The maximum: the claim is rejected when usage would exceed it. */
+  /** The maximum of the limit. The claim is rejected when the usage would exceed this maximum. */
   readonly most: number;
 }
 
 /** The use of a limit, in total. */
 export interface LimitUse {
-  /** The values of its sums. */
+  /** The values of the limit's sums. */
   readonly counted: readonly number[];
   /** The total of the holds. */
   readonly held: number;
@@ -78,13 +84,13 @@ export interface LimitUse {
 
 /** The decision about the claims of a request. */
 export interface Decision {
-  /** True when every claim was granted; otherwise none was. */
+  /** True when every claim was granted, false when no claim was granted. */
   readonly isGranted: boolean;
   /** The use of each limit without the claim, in the order of the claims. */
   readonly uses: readonly LimitUse[];
 }
 
-/** A value, or a promise of it when another process or thread must answer. */
+/** A value, or a promise of the value when another process or thread must answer. */
 export type Soon<Value> = Value | Promise<Value>;
 
 /**
@@ -119,7 +125,9 @@ export interface Sums {
   ): Soon<Decision>;
   /** Returns the use of limits, in the same order. */
   uses(limits: readonly Counted[]): Soon<readonly LimitUse[]>;
-  /** Returns sums in the same order, each read at most `maxAgeMs` ago; default 0. */
+  /**
+   * Returns the values of sums in the same order. Each value was read at most `maxAgeMs` milliseconds ago; default 0.
+   */
   read(sums: readonly Sum[], maxAgeMs?: number): Soon<readonly number[]>;
   /** Returns the sums of a table by field. */
   table(name: string): Soon<ReadonlyMap<string, number>>;

@@ -20,7 +20,7 @@ export interface Holder {
 const SESSION_SLOTS = 65_536;
 
 /**
- * Returns the holder of a session's usage. A number replaces the session's id, because the client chooses its text.
+ * Returns the holder of a session's usage. A number replaces the session's id, because the client chooses the id.
  * Sessions of a token with the same number share one amount of a limit.
  *
  * @param token The name of the caller.
@@ -117,7 +117,9 @@ export function countsField(
   return `${measure}\t${connection}\t${model}`;
 }
 
-/** The dear turns of one cause: a word of `cache_miss`, with the edited part after a space. */
+/**
+ * The dear turns of one cause. The cause is a word of `cache_miss`. If a part was edited, a space and this part follow.
+ */
 export interface CountedMiss {
   readonly cause: string;
   readonly requests: number;
@@ -166,10 +168,10 @@ export function readCountsField(
 /** The name and end of a table. */
 type TablePlace = Omit<Sum, "field">;
 
-/** The most tables of unlisted callers: those of 20,000 callers, some 4 KB each. */
+/** The largest number of tables of unlisted callers. It is enough for 20,000 callers, some 4 KB each. */
 const MAX_UNLISTED = 120_000;
 
-/** The most tables of sessions, some 600 bytes each. */
+/** The largest number of tables of sessions. A table takes some 600 bytes. */
 const MAX_CROWDED = 200_000;
 
 /** The part of the free places that the sessions of one caller may take, so that each caller leaves room for others. */
@@ -187,19 +189,22 @@ export interface EndingTables<Table> {
   /** Returns the end of a table that {@linkcode find} finds, in milliseconds since 1970. */
   endOf(place: Pick<TablePlace, "table" | "crowd">): number | undefined;
   /**
-   * Returns a table, created if necessary; `undefined` when it has ended. If calls name different ends, the earliest
-   * end applies.
+   * Returns a table, and creates the table if necessary. Returns `undefined` when the table has ended. If calls name
+   * different ends, the earliest end applies.
    */
   open(place: TablePlace): Table | undefined;
   all(): Iterable<Table>;
 }
 
 interface EndingTablesOptions {
-  /** The most tables of unlisted callers. The table opened longest ago is dropped first. */
+  /** The largest number of tables of unlisted callers. The table opened longest ago is dropped first. */
   readonly maxUnlisted?: number;
-  /** The most tables of sessions. */
+  /** The largest number of tables of sessions. */
   readonly maxCrowded?: number;
-  /** Whether a caller's further sessions share one table, or drop the caller's oldest table. */
+  /**
+   * What a new session does when its caller has too many session tables. With `share`, it uses the table that the crowd
+   * shares. With `drop`, it replaces the caller's oldest table.
+   */
   readonly crowds?: "share" | "drop";
 }
 
@@ -225,7 +230,7 @@ export function createEndingTables<Table>(
   const tables = new Map<string, Opened<Table>>();
   /** The names of the tables by their end. */
   const namesByEnd = new Map<number, Set<string>>();
-  /** The names of the tables of unlisted callers; the one opened longest ago comes first. */
+  /** The names of the tables of unlisted callers. The table opened longest ago comes first. */
   const unlisted = new Set<string>();
   /** The names of the tables of each caller's sessions; the oldest comes first. */
   const sessions = new Map<string, Set<string>>();
@@ -251,7 +256,10 @@ export function createEndingTables<Table>(
     tables.set(name, opened);
   }
 
-  /** Returns the place for the new table of a session: its own place, or its crowd's. */
+  /**
+   * Returns the place for the table of a new session. If the caller has too many tables, this may be the table of the
+   * crowd.
+   */
   function placeIn(crowd: string, place: TablePlace): TablePlace {
     const own = sessions.get(crowd) ?? new Set();
     const most = Math.max(MIN_CROWD, (maxCrowded - crowded) * CROWD_SHARE);

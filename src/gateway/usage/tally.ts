@@ -32,7 +32,7 @@ export interface Tally {
    * @returns The refusal, or `undefined` when the call may be made.
    */
   enter(deployments: CallDeployments): Soon<LimitRefusal | undefined>;
-  /** Takes back the last `enter()`, with its reservation. For a call that was not made. */
+  /** Takes back the last `enter()` and releases the holds of its call. Used when the call was not made. */
   withdraw(): void;
   /** Returns the limits that were nearly used up at the last call. */
   near(): readonly RequestLimitState[];
@@ -41,7 +41,7 @@ export interface Tally {
   /**
    * Counts the request at its end, if a provider was called, and releases the request's holds.
    *
-   * @returns The facts of its answer, with the counted usage and its cost.
+   * @returns The facts of the request's answer, with the usage that was counted and the cost of this usage.
    */
   end(ended: EndedRequest): AnswerFacts;
 }
@@ -162,11 +162,16 @@ function modelNamed(
     connection.models.find(isExact) ?? connection.models.find(isForm);
 }
 
-/** The provider in front of a model's name, which routers add or leave out: `openai/gpt-x`. */
+/** Matches the provider in front of a model's name, as in `openai/gpt-x`. Routers add or leave out the provider. */
 const PROVIDER_REGEXP = /^.*\//;
-/** The variant of a model, which answers may leave out: OpenRouter's `gpt-x:free`. */
+/**
+ * Matches the variant at the end of a model's name, as in OpenRouter's `gpt-x:free`. Answers may leave out the variant.
+ */
 const VARIANT_REGEXP = /:[^:]*$/;
-/** The version that the provider chose, which answers may add: `gpt-x-2026-01-01`. */
+/**
+ * Matches the version at the end of a model's name, as in `gpt-x-2026-01-01`. Answers may add the version that was
+ * chosen.
+ */
 const VERSION_REGEXP = /[-@](?:\d{4}-\d\d-\d\d|\d\d-\d{4}|\d{3,8})$/;
 const LATEST_REGEXP = /-latest$/;
 
@@ -183,7 +188,10 @@ export function isFormOf(name: string, upstream: string): boolean {
  */
 const MAX_NAME_LENGTH = 200;
 
-/** Returns the forms of a name in requests and in answers. Memoized, because every answer has the same names. */
+/**
+ * Returns the forms of a name in requests and in answers. The forms are memoized, because many answers have the same
+ * names.
+ */
 const formsOf = memoized((name) => {
   const bare = name.replace(PROVIDER_REGEXP, "");
   const asked = bare.replace(LATEST_REGEXP, "");
@@ -211,7 +219,9 @@ interface Settled {
   readonly counts: Counts;
 }
 
-/** Returns the final usage of a request by model, the serving model first, and the facts for log and metrics. */
+/**
+ * Returns the final usage of a request by model, and the facts for log and metrics. The model that served comes first.
+ */
 function settle(
   ended: EndedRequest,
   { estimatedTokens, startedMs, called }: {
@@ -269,7 +279,7 @@ function missesOf({ cacheMiss }: AnswerFacts): readonly CountedMiss[] {
   return [{ cause: missCause(why, at), requests: 1, nanos }];
 }
 
-/** Adds the extra cost to a cache miss: the amount that a full cache would have saved. */
+/** Adds the extra cost to a cache miss. The extra cost is the amount that a full cache would have saved. */
 function pricedMiss(
   { cacheMiss }: AnswerFacts,
   used:
@@ -294,8 +304,8 @@ function pricedMiss(
 }
 
 /**
- * Returns the usage of each model: first the model that served, then the models that it called. The usage of an unknown
- * model is added to the first.
+ * Returns the usage of each model: first the model that served, then the models that this model called. The usage of an
+ * unknown model is added to the model that served.
  */
 function usageByModel(
   { others = [], ...own }: Usage,
@@ -324,13 +334,17 @@ export function reportedUsage(ended: EndedRequest): Usage | undefined {
   return isServed(ended) ? ended.facts.answer.usage : undefined;
 }
 
-/** Returns true when the usage counts. A provider works on a request even when the caller leaves before the answer. */
+/**
+ * Returns true when the usage of a request counts. A caller who leaves before the answer does not stop the provider's
+ * work, so the usage counts in that case, too.
+ */
 function isServed({ facts: { status = 500 }, ending }: EndedRequest): boolean {
   return status < 400 || ending === "client_abort";
 }
 
 /**
- * Returns an estimate of a broken answer's usage: the reported counts, with at least the tokens of its text as output.
+ * Returns an estimate of a broken answer's usage. It keeps the counts that the provider reported. The output is at
+ * least as large as an estimate from the answer's text.
  */
 function estimated(
   { answer: { usage, outputCharacters }, bytesOut }: RequestFacts,
@@ -347,7 +361,7 @@ function estimated(
   };
 }
 
-/** Returns the sum of two usages, with the speed, tier and region of the first and without `others`. */
+/** Returns the sum of two usages. The sum has the speed, tier and region of the first usage, and no `others`. */
 function addUsage(one: Usage, other: Usage): Usage {
   const { inputTokens, outputTokens, speed, serviceTier, inferenceGeo } = one;
   const sums = COUNTS.map(([, name]) => {

@@ -50,7 +50,7 @@ export interface UsedAmounts {
   readonly cache_write_tokens: number;
   readonly output_tokens: number;
   readonly reasoning_tokens: number;
-  /** The cost of requests whose model has a price; null when no model has one. */
+  /** The cost of requests whose model has a price; null when no model has a price. */
   readonly cost_usd: number | null;
   /** The requests that `cost_usd` leaves out, because their model has no price. */
   readonly unpriced_requests: number;
