@@ -1,4 +1,4 @@
-/** The numbers of a window. Null is unknown. */
+/** The numbers of a window. Null stands for an unknown number. */
 interface Amounts {
   readonly limit: number | null;
   readonly used: number | null;
@@ -10,7 +10,7 @@ interface Amounts {
 export type KnownAmounts =
   & { readonly [Name in keyof Amounts]?: number | null | undefined }
   & {
-    /** A second report of the share used, which may be rounded or late. It counts only if it is stricter. */
+    /** A second report of the share used. The report may be rounded or late, so it counts only if it is stricter. */
     readonly otherPercent?: number | null | undefined;
     /** True when the provider reports that this window stops requests, so that 100 % or more is used. */
     readonly isStopped?: boolean | undefined;
@@ -20,8 +20,9 @@ export type KnownAmounts =
  * Completes the reported numbers by arithmetic, without guessing. A reported number is kept even when it contradicts
  * the others, because providers truncate each number separately (Z.ai reports 2000, 115 and 1884).
  *
- * @returns `remaining` is never computed below zero. `used` is null when the provider reports more left than the limit.
- * `usedPercent` is the strictest share that follows from the reported numbers, because that share stops requests.
+ * @returns `remaining` is never computed below zero. If the provider reports no `used` and more left than the limit,
+ * `used` is null. `usedPercent` is the strictest share that follows from the reported numbers, because that share stops
+ * requests.
  */
 export function amounts(known: KnownAmounts): Amounts {
   const limit = known.limit ?? null;
@@ -43,7 +44,10 @@ export function amounts(known: KnownAmounts): Amounts {
   };
 }
 
-/** Returns the first share, or the greatest when rounding does not explain the difference. */
+/**
+ * Returns the first share. If another share is greater by more than rounding explains, or at least 100 %, returns the
+ * greatest share.
+ */
 function strictestShare(
   all: readonly (number | null | undefined)[],
 ): number | null {
@@ -56,7 +60,7 @@ function strictestShare(
 /**
  * Returns the numbers of a window in the unit `percent`.
  *
- * @param usedPercent The share used: 0–100, more on overuse. Null or absent is unknown.
+ * @param usedPercent The share used: 0–100, or more on overuse. Null or undefined if it is unknown.
  */
 export function percentAmounts(
   usedPercent: number | null | undefined,
@@ -67,7 +71,7 @@ export function percentAmounts(
 /**
  * Returns the share used, computed from the share left.
  *
- * @param whole The whole of the share: 100 for percent, 1 for a fraction.
+ * @param whole The share left of an unused window: 100 for percent, 1 for a fraction.
  * @returns Null when the share left is unknown or more than the whole.
  */
 export function complement(
@@ -79,7 +83,7 @@ export function complement(
 }
 
 /**
- * Removes the rounding error of binary fractions: 0.1 + 0.2 becomes 0.3. Twelve digits are more than any provider
+ * Removes the rounding error of binary fractions: 0.1 + 0.2 becomes 0.3. Keeps twelve digits, more than any provider
  * reports.
  */
 export function tidy(value: number): number {

@@ -6,7 +6,7 @@ import type { QuotaService } from "./service.ts";
 import { QUOTA_TYPES } from "./window.ts";
 import type { QuotaWindow } from "@gateway/page/answers";
 
-/** The quota headers for Codex, which reads them from any provider, not only from OpenAI. */
+/** The quota headers for Codex. Codex reads these headers from any provider, not only from OpenAI. */
 export interface CodexQuota {
   /**
    * Returns the known windows of a connection as headers for Codex. Sends no request to the provider. The headers are
@@ -21,10 +21,12 @@ export function hasCodexQuota(headers: HeaderFields): boolean {
     headers.has("x-codex-secondary-used-percent");
 }
 
-/** The lifetime of built headers, in milliseconds. */
+/** The time for which headers are kept before they are built again, in milliseconds. */
 const FRESH_MS = 1000;
 
-/** The shortest window that Codex receives, in minutes. A rate limit per minute would change between two responses. */
+/**
+ * The shortest window that Codex receives, in minutes. The use of a shorter window would change between two responses.
+ */
 const MIN_MINUTES = 60;
 
 /** Creates a {@linkcode CodexQuota} over the known quotas. */
@@ -54,8 +56,8 @@ export function createCodexQuota(
 
 /**
  * Formats windows as headers that Codex reads (codex-rs/codex-api/src/rate_limits.rs of openai/codex). The primary
- * window is the shortest of at least an hour, the secondary window the longest. Leaves out limits on parts, such as one
- * model, because Codex applies both windows to everything.
+ * window is the shortest window of at least an hour, the secondary window is the longest window. Leaves out limits on
+ * parts, such as one model, because Codex applies both windows to everything.
  */
 export function codexHeaders(
   windows: readonly QuotaWindow[],
@@ -76,7 +78,7 @@ export function codexHeaders(
     : [...slotHeaders("primary", first), ...slotHeaders("secondary", last)];
 }
 
-/** The types of limits on all use, not on parts such as one model, as the gateway and Z.ai name them. */
+/** The types of limits on all use, not only on a part such as one model. The gateway and Z.ai use these words. */
 const WHOLE_TYPES: ReadonlySet<string> = new Set([
   QUOTA_TYPES.usage,
   QUOTA_TYPES.credits,
@@ -101,11 +103,11 @@ function tightest(
 }
 
 /**
- * Replaces the quota in the headers by a limit of the caller that has less room, because such a limit stops the caller
- * first.
+ * If a limit of the caller has less room than the quota in the headers, replaces the quota by the limit. The limit
+ * stops the caller first.
  *
  * @param headers The headers of a response, with the quota of its connection.
- * @param name The limit in words, which Codex reads as the limit's name.
+ * @param name The limit in words. Codex reads these words as the name of the limit.
  */
 export function showTighter(
   headers: Headers,

@@ -7,15 +7,15 @@ export type QuotaFailureReason =
   /** The provider rejects the connection's credential. */
   | "unauthorized"
   | "rate_limited"
-  /** No connection, or no response in time. */
+  /** The provider cannot be reached or does not respond in time. */
   | "unreachable"
-  /** A response that cannot be parsed. */
+  /** The response cannot be parsed. */
   | "invalid_response"
   /** The credential is valid but has no plan, or the plan has ended. */
   | "no_plan"
-  /** The provider reports the quota only with its responses, and none has been relayed so far. */
+  /** The provider reports the quota only with its responses, and no response has been relayed so far. */
   | "not_known_yet"
-  /** Any other response without a quota. */
+  /** The provider sent any other response without a quota. */
   | "unavailable";
 
 /** The optional parts of a {@linkcode QuotaFailure}. */
@@ -29,7 +29,7 @@ interface QuotaFailureOptions {
 }
 
 /**
- * The failure to read one connection's quota. Its message is safe for staff: it holds no text of the provider and no
+ * The failure to read one connection's quota. The message is safe for staff: it holds no text of the provider and no
  * part of a credential.
  */
 export class QuotaFailure extends Error {

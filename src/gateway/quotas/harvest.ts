@@ -9,22 +9,22 @@ import type { QuotaWindow } from "@gateway/page/answers";
 /** Collects quotas from the headers of relayed responses. */
 export interface Harvest {
   /**
-   * Keeps the quota headers of a response, whatever its status. Costs a few header look-ups, and none for a service
-   * without such headers. The headers are not copied: do not change them later.
+   * Keeps the quota headers of a response, whatever its status. For a service without such headers, looks up nothing.
+   * The headers are not copied, so the caller must not change the headers later.
    */
   observe(connection: Connection, headers: HeaderFields): void;
   /**
-   * Returns the windows of the last response with quota headers. A window that has reset since then keeps only its
-   * limit.
+   * Returns the windows of the last response with quota headers. A window that has reset since that response keeps only
+   * its limit.
    */
   reading(connection: Connection): GoodReading | undefined;
-  /** Keeps a reading from another gateway, unless a newer response is known here. */
+  /** Keeps a reading from another gateway, unless this gateway knows a newer response. */
   learn(connection: Connection, reading: GoodReading): void;
-  /** Returns the latest reading of each connection with new quota headers since the last call. */
+  /** Returns the latest reading of each connection that has sent quota headers since the last call. */
   takeNews(): readonly HarvestNews[];
   /** The number of connections with a kept response. */
   readonly size: number;
-  /** Removes every connection that is not in `connections`, or whose quota is now read in another way. */
+  /** Drops the response of every connection that is not in `connections`, or whose quota is now read in another way. */
   retain(connections: readonly Connection[]): void;
 }
 
@@ -46,7 +46,10 @@ interface Seen {
 /** The dependencies of a {@linkcode Harvest}. */
 interface HarvestOptions {
   readonly clock: Clock;
-  /** Called for the first new reading after each {@linkcode Harvest.takeNews}. Default: nothing is called. */
+  /**
+   * Called once when there is a new reading, and again only after {@linkcode Harvest.takeNews}. Default: nothing is
+   * called.
+   */
   readonly onNews?: (() => void) | undefined;
 }
 
@@ -128,7 +131,9 @@ function headerQuotaOf({ quota }: Connection): HeaderQuota | undefined {
   return quota && readerOf(quota).headers;
 }
 
-/** Returns true when a connection still has the quota of the kept response. A reload creates new connection objects. */
+/**
+ * Returns true when the kept response is still about a connection's quota. A reload creates new objects of connections.
+ */
 function isSameSource(seen: Seen, connection: Connection): boolean {
   if (seen.connection === connection) return true;
   if (sourceKey(seen.connection) !== sourceKey(connection)) return false;

@@ -33,7 +33,7 @@ export function unreadEntry(
   });
 }
 
-/** Returns the entry of a connection from its reading, good or failed. */
+/** Returns the entry of a connection from a good or failed reading of its quota. */
 export function readEntry(
   connection: Connection,
   reading: Reading,

@@ -15,8 +15,8 @@ export interface Period {
 export type PeriodUnit = keyof typeof PERIOD_CODES;
 
 /**
- * The values of `period_unit`. 3 to 6 are Z.ai's own codes, which callers already know. The gateway adds 2 and 7 for
- * other services.
+ * The values of `period_unit`. Callers already know the codes 3 to 6 from Z.ai. The gateway adds 2 and 7 for other
+ * services.
  */
 const PERIOD_CODES = {
   minute: 2,
@@ -62,7 +62,10 @@ export function period(count: number, unit: PeriodUnit): Period {
   };
 }
 
-/** The length of a unit: in months for months and years, whose length varies; otherwise in milliseconds. */
+/**
+ * The length of a unit. It is in months for months and years, because their length in days varies. Otherwise it is in
+ * milliseconds.
+ */
 interface PeriodLength {
   readonly ms?: number;
   readonly months?: number;
@@ -80,7 +83,7 @@ const LENGTH_BY_UNIT: Readonly<Record<PeriodUnit, PeriodLength>> = {
 /**
  * Returns the length of a period from its codes.
  *
- * @returns `undefined` for unknown codes, and for a count that is no positive whole number.
+ * @returns `undefined` for an unknown code, and for a count that is not a positive whole number.
  */
 export function lengthOfPeriod(
   code: number | null,
@@ -95,7 +98,10 @@ export function lengthOfPeriod(
     : { ms: count * ms };
 }
 
-/** Returns the length of a window in minutes, or `undefined` when it is unknown. A month has 30 days, a year 365. */
+/**
+ * Returns the length of a window in minutes, or `undefined` when the length is unknown. A month counts as 30 days, a
+ * year as 365.
+ */
 export function periodMinutes(
   { period_unit, period_count }: {
     readonly period_unit: number | null;
@@ -121,8 +127,8 @@ const PERIOD_UNITS = [
 const MINUTES_PER_DAY = 24 * 60;
 
 /**
- * Returns the period of a length: 18,000 seconds are five hours, and 604,800 a week. Any 28 to 31 days are a month,
- * because some providers send 2,628,000 seconds. The length is rounded to the minute.
+ * Returns the period of a length: 18,000 seconds are five hours, and 604,800 seconds are a week. Any length of 28 to 31
+ * days is a month, because some providers send 2,628,000 seconds for a month. The length is rounded to the minute.
  *
  * @returns {@linkcode UNKNOWN_PERIOD} unless the length is a positive number of minutes.
  */
@@ -149,7 +155,7 @@ const SECONDS_BY_LETTER: Readonly<Record<string, number>> = {
 /**
  * Parses a period from a short text: `5h`, `7d`, `30d`, `1w`, `1mo`, `1y`, `total`.
  *
- * @returns {@linkcode UNKNOWN_PERIOD} for any other text, and for none.
+ * @returns {@linkcode UNKNOWN_PERIOD} for any other text, and without a text.
  */
 export function periodOfText(text: string | null | undefined): Period {
   if (text === "total") return TOTAL;
@@ -164,7 +170,7 @@ export function periodOfText(text: string | null | undefined): Period {
 }
 
 /**
- * The first instant whose year has five digits, in milliseconds since 1970. An instant from here on is an error of the
+ * The first instant whose year has five digits, in milliseconds since 1970. A later instant is an error of the
  * provider.
  */
 const YEAR_10000_MS = 253_402_300_800_000;
@@ -173,7 +179,7 @@ const YEAR_10000_MS = 253_402_300_800_000;
  * Formats milliseconds since 1970 as ISO 8601 in UTC.
  *
  * @returns Null for an invalid instant: providers send nothing, null, 0 or −1 for a window that has not begun. A past
- * instant is valid, because some providers update it late.
+ * instant is valid, because some providers update the instant late.
  */
 export function instantOfMs(ms: number | null | undefined): string | null {
   if (ms === null || ms === undefined) return null;
@@ -188,7 +194,7 @@ export function instantOfSeconds(
   return instantOfMs((seconds ?? 0) * 1000);
 }
 
-/** Returns the instant `delayMs` after `fromMs`. Null when the delay is unknown or negative. */
+/** Returns the instant `delayMs` after `fromMs`. Returns null when the delay is unknown or negative. */
 export function instantAfter(
   fromMs: number,
   delayMs: number | null | undefined,
@@ -201,10 +207,10 @@ const ISO_REGEXP =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([Zz]|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * Parses an instant in ISO 8601 or RFC 3339, with any number of fraction digits. Without a zone it is UTC. A date alone
- * is midnight in UTC.
+ * Parses an instant in ISO 8601 or RFC 3339, with any number of fraction digits. A time without a zone is in UTC. A
+ * date without a time is midnight in UTC.
  *
- * @returns Null for any other text, and for none.
+ * @returns Null for any other text, and without a text.
  */
 export function instantOfText(text: string | null | undefined): string | null {
   const match = ISO_REGEXP.exec(text ?? "");

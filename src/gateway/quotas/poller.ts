@@ -24,9 +24,12 @@ export interface Poller {
   read(endpoint: QuotaPoll, options: PollOptions): Promise<PolledReading>;
   /** Returns the cached reading of the connection, without a new read. */
   known(connection: Connection): Reading | undefined;
-  /** Keeps a reading of another gateway, unless a newer one is known. */
+  /** Keeps a reading of another gateway, unless a newer reading is known. */
   learn(connection: Connection, lasting: LastingReading): void;
-  /** Removes the readings of connections that are not in `connections`, or that have other settings there. */
+  /**
+   * Removes the readings of connections that are not in `connections`, or that have different settings in
+   * `connections`.
+   */
   retain(connections: readonly Connection[]): void;
 }
 
@@ -62,7 +65,9 @@ const FAILURE_CACHE_MS = 10_000;
 
 const MIN_RETRY_MS = 1000;
 
-/** A read may take this much longer than the budget of GET /limits, so that the two deadlines never race. */
+/**
+ * A read may take this many milliseconds longer than the budget of GET /limits, so that the budget always ends first.
+ */
 const GRACE_MS = 250;
 
 /** Creates a {@linkcode Poller} without readings. */
@@ -93,7 +98,7 @@ export function createPoller(options: PollerOptions): Poller {
     { source, limits }: PollOptions,
   ): Promise<Reading> {
     const key = sourceKey(source.connection);
-    // A provider that did not respond in time gets half of the next budget, so that the others are reported.
+    // A provider that was too slow at the last read gets half of the budget, so that GET /limits can report the others.
     const signal = deadline(
       silent.has(key) ? limits.budgetMs / 2 : limits.budgetMs + GRACE_MS,
     );
@@ -147,8 +152,8 @@ export function createPoller(options: PollerOptions): Poller {
 }
 
 /**
- * Returns the lifetime of a reading in milliseconds: the provider's pace if it has one, otherwise the lifetime in
- * docs/design.md#quotas. A faster read would cause a 429, so an older reading, which shows its time, is better.
+ * Returns the lifetime of a reading in milliseconds. It is the provider's pace, because the provider answers faster
+ * reads with 429. For a provider without a pace, it is the lifetime in docs/design.md#quotas.
  */
 function lifetime(
   reading: Reading,

@@ -27,12 +27,12 @@ interface ReadOptions {
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**
- * The most elements and members of a quota response. A provider sends some dozens, another gateway some for each of its
- * connections. Validating one value takes as long as parsing hundreds of values.
+ * The largest number of elements and members in a quota response. A provider sends some dozens, another gateway sends
+ * some for each of its connections. Validating one value takes as long as parsing hundreds of values.
  */
 const MAX_VALUES = 8 * 1024;
 
-/** The most windows of a connection. Each request with quota routing reads all of them. */
+/** The largest number of windows of a connection. Each request with quota routing reads all windows. */
 const MAX_WINDOWS = 512;
 
 /**
@@ -63,7 +63,7 @@ export async function readQuota(
   } catch (error) {
     return { checkedAtMs: options.clock.now(), failure: toFailure(error) };
   } finally {
-    // One failed request makes the others of this read useless.
+    // When one request has failed, the other requests of this read are useless.
     end.abort();
   }
 }
@@ -109,7 +109,10 @@ async function send(
   }
 }
 
-/** Returns the connection's fixed headers for a URL on its own hosts, and none for another host. */
+/**
+ * Returns the connection's fixed headers if a URL is on one of the connection's own hosts. Otherwise returns no
+ * headers.
+ */
 function fixedHeaders(
   url: string,
   { connection }: QuotaSource,
@@ -202,7 +205,10 @@ function kindOf(answer: Response, { noPlanStatus }: QuotaPoll): FailureKind {
     : CODECS.chat.decodeFailure(status, undefined).kind;
 }
 
-/** Returns true for an HTML page instead of JSON. It comes from a proxy and does not show that the key is invalid. */
+/**
+ * Returns true for an HTML page instead of JSON. Such a page comes from a proxy and does not show that the key is
+ * invalid.
+ */
 function isHtml(answer: Response): boolean {
   return answer.headers.get("content-type")?.includes("text/html") ?? false;
 }

@@ -70,13 +70,13 @@ export interface LastingReading {
   readonly ttlMs: number;
 }
 
-/** Shares readings between replicas, which agree on the replica that reads a quota. */
+/** Shares readings between replicas. The replicas agree on one replica that reads a quota. */
 export interface SharedReadings {
   /**
    * Finds the reading of another replica. Called before a read. Never rejects.
    *
    * @param signal Ends the wait for a replica that is reading already.
-   * @returns The reading of another replica, or `undefined` when this one must read.
+   * @returns The reading of another replica, or `undefined` when this replica must read.
    */
   find(
     connection: Connection,
@@ -88,7 +88,7 @@ export interface SharedReadings {
 
 /**
  * Returns a key for the quota of a connection. Two connections that read the same quota in the same way have the same
- * key, so a reload keeps readings. It holds the credential: keep it in memory.
+ * key, so a reload keeps readings. The key contains the credential: keep the key in memory.
  */
 export const sourceKey = oncePer(
   ({ id, endpoints, auth, headers, quota }: Connection): string =>

@@ -23,10 +23,10 @@ import { isExhausted, windowKey } from "./window.ts";
 /** Reports the quotas of connections to callers. */
 export interface QuotaService {
   /**
-   * Returns the quotas of the caller's connections, in the order of the config. A quota that cannot be read has its
-   * error in its own entry and hides no other.
+   * Returns the quotas of the caller's connections, in the order of the config. If a quota cannot be read, its entry
+   * has the error, and all other quotas are still returned.
    *
-   * @param signal Aborts when the caller disconnects. Ends the wait, but no read.
+   * @param signal Aborts when the caller disconnects. The wait then ends, but the reads continue.
    * @throws GatewayError `provider_limits_timeout` (504) when the reads take longer than the budget. Finished reads are
    * kept for the next call.
    * @throws The signal's reason when it aborts.
@@ -37,8 +37,8 @@ export interface QuotaService {
     signal?: AbortSignal,
   ): Promise<QuotaList>;
   /**
-   * Returns the known windows of a connection's quota without a new read. An exhausted window stays known until it
-   * resets.
+   * Returns the known windows of a connection's quota without a new read. An exhausted window stays known until the
+   * window resets.
    */
   known(connection: Connection): readonly QuotaWindow[];
 }
@@ -83,8 +83,8 @@ export function createQuotaService(
   }
 
   /**
-   * Adopts a new configuration: drops the data of connections that it lacks, including late responses for an old
-   * configuration.
+   * Adopts a new configuration. Drops the data of every connection that the new configuration lacks. Responses that
+   * arrive late for such a connection are dropped at the next call.
    */
   function adopt(config: Config): void {
     const hasOthers = harvest.size > config.connections.length;
@@ -172,10 +172,10 @@ function nothingRelayed(): QuotaFailure {
 }
 
 /**
- * Returns the freshest data for each window, from the quota endpoint and the last relayed response.
+ * Returns the newest data for each window, from the quota endpoint or the last relayed response.
  *
- * The reading of the headers also replaces a failed read of the endpoint, until its last window resets: a token for
- * models may lack the right to read its own quota.
+ * If the read of the endpoint failed, returns the reading of the headers until all of its windows have reset. A token
+ * for models may lack the right to read its own quota.
  *
  * @param polled The reading of the endpoint. Undefined when there is none.
  * @param seen The reading of the headers. Undefined when no response was relayed yet.
@@ -196,7 +196,8 @@ function isRunning(one: QuotaWindow): boolean {
 }
 
 /**
- * Merges both readings. A window that the headers leave out keeps the numbers and the age of the endpoint's reading.
+ * Merges a reading of the endpoint and a newer reading of the headers. A window that the headers leave out keeps the
+ * numbers of the endpoint. The result is then as old as the endpoint's reading.
  */
 function update(polled: GoodReading, seen: GoodReading): GoodReading {
   const newer = new Map(seen.windows.map((one) => [windowKey(one), one]));
@@ -221,14 +222,17 @@ interface ExhaustedWindows {
   retain(connections: readonly Connection[]): void;
 }
 
-/** The most connections to keep. The oldest, usually of an old configuration, is removed first. */
+/**
+ * The largest number of connections whose windows are kept. The connection that was updated longest ago is removed
+ * first.
+ */
 const MAX_CONNECTIONS = 1000;
 
 /** Creates an empty {@linkcode ExhaustedWindows}. */
 function createExhaustedWindows(
   { clock }: { readonly clock: Clock },
 ): ExhaustedWindows {
-  /** By the key of the connection's quota, then by window. */
+  /** The exhausted windows by the key of the connection's quota, then by the key of the window. */
   const known = new Map<string, Map<string, QuotaWindow>>();
 
   return {

@@ -4,7 +4,7 @@ import type { TimeSpan } from "@gateway/base/time/calendar";
 import { amounts, type KnownAmounts, percentAmounts } from "./amounts.ts";
 import { lengthOfPeriod, type Period } from "./period.ts";
 
-/** The types that this gateway names. Providers name others. */
+/** The types of windows that this gateway names. Providers name further types. */
 export const QUOTA_TYPES = {
   /** Model usage of a plan, reported as a share of the whole. */
   usage: "USAGE_LIMIT",
@@ -13,9 +13,9 @@ export const QUOTA_TYPES = {
   requests: "REQUESTS_LIMIT",
   /** A budget of money. */
   spend: "SPEND_LIMIT",
-  /** Money or credits that are bought in advance: there is no size, only a remainder. */
+  /** Money or credits that are bought in advance. Only the rest is known, not the size. */
   balance: "BALANCE",
-  /** Calls of a plan's tools, which use no model. Callers know this word from Z.ai. */
+  /** Calls of a plan's tools. These tools use no model. Callers know this word from Z.ai. */
   toolCalls: "TIME_LIMIT",
 } as const;
 
@@ -40,7 +40,7 @@ interface WindowParts extends KnownAmounts {
   readonly scope?: string | undefined;
   readonly unit: string;
   readonly period: Period;
-  /** ISO 8601 in UTC. Absent or null when the provider reports none. */
+  /** ISO 8601 in UTC. Absent or null when the provider reports no reset. */
   readonly resetsAt?: string | null;
 }
 
@@ -72,8 +72,8 @@ export function quotaWindow(
 }
 
 /**
- * Returns the windows of these parts. When the provider reports that a window stops requests, but not which one, the
- * window with the greatest share used counts as exhausted.
+ * Returns the windows of these parts. If `isStopped` is true, the provider reports that some window stops requests, but
+ * not which window. The window with the greatest share used then counts as exhausted.
  */
 export function quotaWindows(
   parts: readonly WindowParts[],
@@ -103,7 +103,7 @@ export function windowKey({ type, window }: QuotaWindow): string {
   return `${type} ${window}`;
 }
 
-/** Returns one window for each type and length: the one with the greatest share used, which stops requests first. */
+/** Returns one window for each type and length: the window with the greatest share used. It stops requests first. */
 export function strictest(windows: readonly QuotaWindow[]): QuotaWindow[] {
   const found = new Map<string, QuotaWindow>();
   const share = (one: QuotaWindow) =>
@@ -125,8 +125,8 @@ export function isExhausted({ used_percent, remaining }: QuotaWindow): boolean {
 }
 
 /**
- * Returns true when requests have room: the plan has windows with known numbers, none of them exhausted; or a balance
- * is left, which pays for use beyond a plan.
+ * Returns true when requests have room. This is the case when the plan has windows with known numbers and no such
+ * window is exhausted. It is also the case when a balance is left to pay for use beyond the plan.
  */
 export function hasRoom(windows: readonly QuotaWindow[]): boolean {
   const reported = windows.filter((one) =>
@@ -154,8 +154,8 @@ export function usedUpMs(
 }
 
 /**
- * Returns the time until the last exhausted window that limits every model resets, in milliseconds. Windows of single
- * models or features do not count, because a request may not use that model or feature.
+ * Returns the milliseconds until all exhausted windows that limit every model have reset. Windows of single models or
+ * features do not count, because a request may not use that model or feature.
  */
 export function exhaustedMs(
   windows: readonly QuotaWindow[],
@@ -165,7 +165,10 @@ export function exhaustedMs(
   return longestRestMs(shared.filter(isExhausted), nowMs);
 }
 
-/** Returns the time until the last of some windows resets, in milliseconds; 0 if no reset is plausible. */
+/**
+ * Returns the milliseconds until all of the given windows have reset. Returns 0 if no window has a plausible reset
+ * time.
+ */
 export function longestRestMs(
   windows: readonly QuotaWindow[],
   nowMs: number,

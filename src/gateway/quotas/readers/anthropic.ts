@@ -60,7 +60,7 @@ function unifiedWindows(
     (headers.get("anthropic-ratelimit-unified-representative-claim") ?? "")
       .replace("five_hour", "5h").replace("seven_day", "7d")
       .replace("overage_included", "oi");
-  // A used-up plan may go on as paid overage.
+  // Requests beyond a used-up plan may continue as paid overage.
   const isStopped = statusOf("") === "rejected" &&
     !statusOf("overage-").startsWith("allowed");
   const parts = [...headers.keys()].flatMap((name) => {
@@ -73,7 +73,7 @@ function unifiedWindows(
     return [{
       type: QUOTA_TYPES.usage,
       scope,
-      // In percent like the usage endpoint, so that both can be compared.
+      // The unit is percent, as at the usage endpoint, so that both reports can be compared.
       unit: "percent",
       period: periodOfText(length),
       usedPercent: tidy(fraction * 100),
@@ -113,7 +113,7 @@ const COUNTERS: readonly Counter[] = [
   },
 ];
 
-/** Returns the windows of rate limits, which are per minute (platform documentation, "Rate limits"). */
+/** Returns the windows of rate limits. These limits are per minute (platform documentation, "Rate limits"). */
 function counted(
   { name, ...counter }: Counter,
   headers: HeaderFields,
@@ -133,8 +133,8 @@ function counted(
 }
 
 /**
- * Anthropic. OAuth tokens (Pro, Max, Team), sent as bearer tokens, have a usage endpoint. API keys have none, so that
- * only response headers report their quota.
+ * Anthropic. OAuth tokens (Pro, Max, Team), sent as bearer tokens, have a usage endpoint. API keys have no such
+ * endpoint, so only response headers report their quota.
  */
 export const anthropic: QuotaReader = {
   poll: {
@@ -147,7 +147,7 @@ export const anthropic: QuotaReader = {
   headers: anthropicHeaders,
 };
 
-/** A flat window. Null while none is running. */
+/** A window in a field of its own. Null while the window is not running. */
 const flat = z.object({ utilization: numeric, resets_at: text }).nullish();
 
 const money = z.object({
@@ -167,7 +167,7 @@ const limit = z.object({
   }).nullish(),
 });
 
-/** The windows to read. Other keys of windows are code names that come and go. */
+/** The windows to read. Responses have further windows, under code names that change often. */
 const payload = z.object({
   five_hour: flat,
   seven_day: flat,
@@ -215,8 +215,8 @@ function request(source: QuotaSource): QuotaRequest {
 }
 
 /**
- * Returns the windows of a response. An idle account has none, which is no error. A response without any known key is
- * an error.
+ * Returns the windows of a response. An idle account has no windows, and this is not an error. A response without any
+ * known key is an error.
  */
 function windowsOf(body: Payload): QuotaWindow[] {
   if (Object.keys(body).length === 0) {
@@ -312,7 +312,7 @@ function spendWindow(
   });
 }
 
-/** Converts minor units, such as cents. Null when the number of decimal places is unknown. */
+/** Converts an amount in minor units, such as cents. Returns null when the number of decimal places is unknown. */
 function major(
   minor: number | null | undefined,
   places: number | null | undefined,

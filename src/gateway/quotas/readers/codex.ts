@@ -65,7 +65,8 @@ function headerUsageWindows(
       resetsAt: headerResetOf(headers, slot, seenAtMs),
     }];
   });
-  // This reason is a limit of the main meter. Other reasons, such as a workspace without credits, concern no window.
+  // `rate_limit_reached` means a limit of the main meter. Other values, such as a workspace without credits, concern no
+  // window.
   const isStopped = headers.get("x-codex-rate-limit-reached-type") ===
     "rate_limit_reached";
   return [
@@ -163,7 +164,9 @@ function request(source: QuotaSource): QuotaRequest {
   };
 }
 
-/** Returns the usage address as the official client chooses it: below `/backend-api` when the base URL has it. */
+/**
+ * Returns the usage address as the official client chooses it: below `/backend-api` if the base URL contains this path.
+ */
 function usageUrl(base: string): string {
   const [root = base, rest] = base.split("/backend-api");
   return rest === undefined
@@ -173,7 +176,7 @@ function usageUrl(base: string): string {
 
 const ACCOUNT_CLAIM = "https://api.openai.com/auth";
 
-/** Returns the account in the claims of the token. A configured header overrides it. */
+/** Returns the account in the claims of the token. A configured header overrides this account. */
 function accountOf(source: QuotaSource): string | undefined {
   const claims = claimsOf(credential(source));
   const auth = isJsonObject(claims) ? claims[ACCOUNT_CLAIM] : undefined;
@@ -209,7 +212,10 @@ function windowsOf(body: Payload, nowMs: number): QuotaWindow[] {
   ];
 }
 
-/** Returns the windows of both slots. A slot implies no length: the primary slot of free plans holds the week. */
+/**
+ * Returns the windows of both slots. The length of a window does not follow from its slot: the primary slot of free
+ * plans holds the window of a week.
+ */
 function usageWindows(
   scope: string,
   limits: z.output<typeof rateLimit>,
@@ -231,7 +237,7 @@ function usageWindows(
   );
 }
 
-/** Returns the window of a workspace's cap on one member's spending. It may be the only limit. */
+/** Returns the window of a workspace's cap on one member's spending. The cap may be the only limit. */
 function spendWindows(body: Payload, nowMs: number): QuotaWindow[] {
   const cap = body.spend_control?.individual_limit;
   if (!cap) return [];

@@ -21,7 +21,7 @@ export const copilot: QuotaReader = {
 const snapshot = z.object({
   entitlement: numeric,
   remaining: numeric,
-  /** Like `remaining`, with decimals. */
+  /** The same amount as `remaining`, with decimals. */
   quota_remaining: numeric,
   percent_remaining: numeric,
   unlimited: flag,
@@ -38,9 +38,9 @@ const payload = z.object({
     chat: snapshot,
     completions: snapshot,
   }).nullish(),
-  /** The sizes, in the older form of the free plan. */
+  /** The limits of the free plan, in the plan's older form. */
   monthly_quotas: z.object({ chat: numeric, completions: numeric }).nullish(),
-  /** The remaining amounts, despite the name. */
+  /** The remaining amounts of the free plan, despite the name. */
   limited_user_quotas: z.object({ chat: numeric, completions: numeric })
     .nullish(),
   limited_user_reset_date: text,
@@ -70,7 +70,9 @@ function request(source: QuotaSource): QuotaRequest {
   };
 }
 
-/** Returns the windows of an account. An account with only unlimited meters has none, which is no error. */
+/**
+ * Returns the windows of an account. An account with only unlimited meters has no windows, and this is not an error.
+ */
 function windowsOf(body: Payload): QuotaWindow[] {
   const { quota_snapshots: snapshots, limited_user_quotas: left } = body;
   if (snapshots) {
@@ -117,7 +119,9 @@ function snapshotWindow(
   });
 }
 
-/** Returns the counts. Use beyond the allowance is counted separately, with nothing remaining. */
+/**
+ * Returns the counts. GitHub counts use beyond the allowance separately, so the overage is added to the used amount.
+ */
 function countsOf(one: Snapshot): KnownAmounts {
   const plain = {
     limit: one.entitlement,

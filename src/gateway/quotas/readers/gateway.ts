@@ -13,9 +13,9 @@ import {
 import type { QuotaReader } from "./reader.ts";
 
 /**
- * Another Model Gateway. Its list covers all connections that the key may use. The windows of all of them become
- * windows of this one connection. If the list has several connections, the type of a window includes its connection's
- * name.
+ * Another Model Gateway. Its list covers all connections that the key may use. The windows of all these connections
+ * become windows of this one connection. If the list has several connections, the type of a window includes its
+ * connection's name.
  */
 export const gateway: QuotaReader = {
   poll: {

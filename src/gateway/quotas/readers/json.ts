@@ -68,7 +68,7 @@ function request(source: QuotaSource): QuotaRequest {
   return { url, headers: Object.fromEntries(headers) };
 }
 
-/** Adds the credential, if any: `quota.key` as a bearer token, or the connection's own in its usual header. */
+/** Adds the credential, if any: `quota.key` as a bearer token, or the connection's credential in its usual header. */
 function addCredential(
   headers: Headers,
   { connection: { auth }, quota }: QuotaSource,
@@ -95,7 +95,7 @@ function isMet(condition: JsonCondition, body: unknown): boolean {
   return condition.in.some((one) => one === value);
 }
 
-/** A window that a service's own reader describes, as a configuration does for the kind `json`. */
+/** A window that the reader of a service describes, in the form that a configuration has for the kind `json`. */
 export type WindowRow =
   & Omit<JsonWindow, "at" | "scale">
   & Partial<Pick<JsonWindow, "at" | "scale">>
@@ -133,7 +133,7 @@ function requireObject(body: unknown, pointer: string): void {
   );
 }
 
-/** Returns the window in a response, or nothing when it is missing or has no number. */
+/** Returns a window from a response. Returns nothing when the window is missing or has no number. */
 function windowsOf(
   window: WindowRow & JsonWindow,
   body: unknown,
@@ -245,8 +245,8 @@ function resetOf(
 /**
  * Returns the value at a JSON pointer (RFC 6901).
  *
- * @param pointer Empty for `value` itself. Each part follows a slash, with `~1` for a slash and `~0` for a tilde in the
- * part.
+ * @param pointer Empty for `value` itself. Otherwise, a slash comes before each part. In a part, `~1` stands for a
+ * slash and `~0` for a tilde.
  * @returns Undefined when there is no such value.
  */
 export function valueAt(value: unknown, pointer: string): unknown {

@@ -19,7 +19,7 @@ import {
 } from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
-/** Kimi Code plans, in the older form with counts and the newer one with shares. */
+/** Kimi Code plans. The older form of a response has counts, the newer form has shares. */
 export const kimi: QuotaReader = {
   poll: {
     // The host responds with 404 to a key without a coding plan.
@@ -65,7 +65,7 @@ const body = z.object({
 
 const payload = body.extend({ data: body.nullish() });
 
-/** Returns the windows of both forms. If both report one window, the stricter report counts. */
+/** Returns the windows of both forms. If both forms report the same window, the stricter report counts. */
 function windowsOf(
   { usage, limits, usages }: z.output<typeof body>,
   nowMs: number,
@@ -118,7 +118,7 @@ function countWindow(
 ): QuotaWindow {
   return quotaWindow({
     type: QUOTA_TYPES.usage,
-    // Newer plans count in hundredths of the plan, older ones in requests.
+    // Newer plans count in hundredths of the plan, older plans in requests.
     unit: detail.limit === 100 ? "percent" : "requests",
     period: length,
     limit: detail.limit,
@@ -143,7 +143,9 @@ function periodOf(window: z.output<typeof length>): Period {
     : periodOfSeconds((window?.duration ?? 0) * seconds);
 }
 
-/** Returns the reset time, which has several names and is an instant or a number of seconds. */
+/**
+ * Returns the reset time of a window. Responses have it under several names, as an instant or as a number of seconds.
+ */
 function resetOf(
   window: z.output<typeof reset>,
   nowMs: number,

@@ -28,7 +28,7 @@ export const litellm: QuotaReader = {
   },
 };
 
-/** US dollars throughout. A null `max_budget` is no cap. */
+/** All amounts are in US dollars. A null `max_budget` means that there is no cap. */
 const budget = z.object({
   spend: numeric,
   max_budget: numeric,
@@ -56,7 +56,9 @@ const key = budget.extend({
 
 type Key = z.output<typeof key>;
 
-/** The key in the response: in `info`, or at the top level when a proxy leaves `info` out. */
+/**
+ * The response about the key. The fields of the key are in `info`, or at the top level if a proxy leaves out `info`.
+ */
 const keyPayload = z.union([
   z.object({ info: key }).transform(({ info }) => info),
   key,

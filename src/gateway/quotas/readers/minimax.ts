@@ -45,7 +45,7 @@ const row = z.object({
   model_name: text,
   start_time: numeric,
   end_time: numeric,
-  /** Milliseconds, like `weekly_remains_time`. */
+  /** In milliseconds, as is `weekly_remains_time`. */
   remains_time: numeric,
   current_interval_total_count: numeric,
   current_interval_usage_count: numeric,
@@ -93,7 +93,10 @@ function rejectErrors({ base_resp }: z.output<typeof envelope>): void {
   }
 }
 
-/** The status of a meter that stops requests, whatever share it reports, and the status of an unlimited meter. */
+/**
+ * Two statuses of a meter. With the first, the meter stops requests, even if it reports that a share is left. With the
+ * second, the meter is unlimited.
+ */
 const [EXHAUSTED, UNLIMITED] = [2, 3];
 
 /** Returns the window of a row's short interval, or of its week. */
@@ -129,12 +132,14 @@ function windowOf(
   })];
 }
 
-/** The largest difference between the percentage computed from counts and the reported one, which is a whole number. */
+/**
+ * Two percentages that differ by at most this much count as equal. Reported percentages are rounded to whole numbers.
+ */
 const PERCENT_TOLERANCE = 1;
 
 /**
  * Returns the counts, if the plan reports counts. `*_usage_count` is the amount left on most hosts and the amount used
- * on some. The reported percentage shows which amount it is. When neither fits, the counts are ignored.
+ * on some. The reported percentage shows which amount it is. If neither fits the percentage, the counts are ignored.
  */
 function countsOf(
   total: number,

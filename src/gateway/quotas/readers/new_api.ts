@@ -16,8 +16,8 @@ import {
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
- * A New-API gateway. It counts in its own units. Its administrator chooses how many units make a US dollar. A second,
- * public endpoint reports that number.
+ * A New-API gateway. It counts in units of its own. The administrator of that gateway chooses how many units make a US
+ * dollar. A second, public endpoint reports that number.
  */
 export const newApi: QuotaReader = {
   poll: {

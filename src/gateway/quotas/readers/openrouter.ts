@@ -14,8 +14,8 @@ import {
 import type { QuotaReader, QuotaRequest, QuotaSource } from "./reader.ts";
 
 /**
- * OpenRouter: the limit of the connection's own key. When `quota.key` is a management key, also the account's credits,
- * which normal keys may not read.
+ * OpenRouter: the limit of the connection's own key. If `quota.key` is a management key, also the account's credits.
+ * Other keys may not read the credits.
  */
 export const openrouter: QuotaReader = {
   poll: {
@@ -29,7 +29,7 @@ export const openrouter: QuotaReader = {
 
 const keyPayload = z.object({
   data: z.object({
-    /** US dollars. Null is no cap. */
+    /** In US dollars. Null means that there is no cap. */
     limit: numeric,
     limit_remaining: numeric,
     limit_reset: text,

@@ -13,7 +13,7 @@ const given = z.union([
   z.string().regex(NUMBER_REGEXP).transform(Number).pipe(finite),
 ]);
 
-/** A number as providers send it: also as text (Kimi, DeepSeek, MiniMax …), absent, null or empty. */
+/** A number as providers send it. It may also be a text (Kimi, DeepSeek, MiniMax …), absent, null or empty. */
 export const numeric = z.union([
   given,
   z.literal("").transform(() => null),
@@ -47,7 +47,7 @@ export function checkPayload<Schema extends z.ZodType>(
   );
 }
 
-/** Formats a path. Shows only keys that are plain words, because a key of the provider's response may hold anything. */
+/** Formats a path. Shows only keys that are plain words, because a key in the provider's response may be any text. */
 function placeOf(path: readonly PropertyKey[]): string {
   const words = path.map(String).map((part) =>
     /^\w{1,40}$/.test(part) ? part : "*"
@@ -69,7 +69,7 @@ export function keyRejected(advice = ""): QuotaFailure {
 }
 
 /**
- * Requires at least one window. Without windows for a valid key, the use is unknown, not 0 %.
+ * Requires at least one window. If a valid key has no windows, the use of the quota is unknown, not 0 %.
  *
  * @throws QuotaFailure `server` when `windows` is empty.
  */
@@ -79,10 +79,10 @@ export function requireWindows<Window>(windows: Window[]): Window[] {
 }
 
 /**
- * Returns the first base URL of the connection. Every quota address is built from it, so that a key for one host never
- * reaches another.
+ * Returns the first base URL of the connection. Every quota address is built from this URL, so that a key for one host
+ * never reaches another host.
  *
- * @throws QuotaFailure `misconfigured` when the connection has none.
+ * @throws QuotaFailure `misconfigured` when the connection has no base URL.
  */
 export function baseUrl({ connection }: QuotaSource): string {
   for (const endpoint of ENDPOINTS) {
@@ -132,9 +132,9 @@ export function withQuery(url: string, name: string, value: string): string {
 }
 
 /**
- * Returns the credential of quota requests: `quota.key`, or the connection's own.
+ * Returns the credential of quota requests: `quota.key`, or the connection's own key.
  *
- * @throws QuotaFailure `misconfigured` when there is none.
+ * @throws QuotaFailure `misconfigured` when there is no credential.
  */
 export function credential({ connection, quota }: QuotaSource): string {
   if (quota.key !== undefined) return quota.key;
@@ -155,7 +155,7 @@ export function bearerHeaders(source: QuotaSource): Record<string, string> {
 }
 
 /**
- * Returns the currency of a service that has a host for each currency. Only the host shows the currency.
+ * Returns the currency of a service that has a host for each currency. Responses do not contain the currency.
  *
  * @param currencies By host name.
  * @returns `currency` when `url` is on none of the service's own hosts.

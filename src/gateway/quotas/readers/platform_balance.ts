@@ -19,7 +19,7 @@ interface PlatformBalance {
   readonly path: string;
   /** The `code` of a successful response, which may also lack a code. */
   readonly successCode: number;
-  /** The currency by host name. The region of the host decides the currency, which the body does not report. */
+  /** The currency by host name. The body does not report the currency. */
   readonly currencies: ReadonlyMap<string, string>;
   /** The amount left, parsed from the whole body. */
   readonly remaining: z.ZodType<number>;
@@ -50,7 +50,9 @@ function platformBalance(
   };
 }
 
-/** The prepaid balance of the Moonshot platform. Cash may be negative, so the available amount counts. */
+/**
+ * The prepaid balance of the Moonshot platform. The available amount counts, because the cash amount may be negative.
+ */
 export const moonshot = platformBalance({
   path: "/v1/users/me/balance",
   successCode: 0,

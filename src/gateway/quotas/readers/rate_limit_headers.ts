@@ -15,7 +15,7 @@ import type { HeaderQuota, QuotaReader } from "./reader.ts";
 
 const NUMBER_REGEXP = /^-?\d{1,15}(\.\d{1,15})?$/;
 
-/** Returns the number in a header. Null when it is absent or no number. */
+/** Returns the number in a header. Returns null when the header is absent or not a number. */
 export function headerNumber(
   headers: HeaderFields,
   name: string,
@@ -28,8 +28,8 @@ export function headerNumber(
 const EPOCH_SECONDS_FLOOR = 1e9;
 
 /**
- * Parses the instant in a reset header. It has one of four forms: a duration (`6m0s`, OpenAI and Groq), seconds to wait
- * (Cerebras), seconds since 1970 (DigitalOcean) or RFC 3339 (Anthropic).
+ * Parses the instant in a reset header. The instant has one of four forms: a duration (`6m0s`, OpenAI and Groq),
+ * seconds to wait (Cerebras), seconds since 1970 (DigitalOcean) or RFC 3339 (Anthropic).
  *
  * @param seenAtMs The time of the response, in milliseconds since 1970.
  * @returns ISO 8601 in UTC. Null when the header is absent or has another form.
@@ -52,12 +52,12 @@ export function headerInstant(
 /** The unit of `x-ratelimit-*` headers. */
 type RateLimitUnit = "requests" | "tokens";
 
-/** The period of each unit, for a service whose header names lack the period. */
+/** The period of each unit. Used for services whose header names do not contain the period. */
 type UnitPeriods = Readonly<Partial<Record<RateLimitUnit, Period>>>;
 
 /**
- * Reads the quota in `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. A suffix may name the length: `-day` and
- * `-minute` (Cerebras), `-per-day` (DigitalOcean), `-1h` (Nous).
+ * Reads the quota in `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`. A suffix of the name may be the length of
+ * the window: `-day` and `-minute` (Cerebras), `-per-day` (DigitalOcean), `-1h` (Nous).
  */
 export function rateLimitHeaders(periods: UnitPeriods): HeaderQuota {
   return {
@@ -132,7 +132,9 @@ function windowOf(
   });
 }
 
-/** Groq: only headers. Requests are counted by the day, tokens by the minute (its "Rate Limits" page). */
+/**
+ * Groq reports its quota only in headers. It counts requests per day and tokens per minute (Groq's page "Rate Limits").
+ */
 export const groq: QuotaReader = {
   headers: rateLimitHeaders({
     requests: period(1, "day"),
@@ -141,7 +143,7 @@ export const groq: QuotaReader = {
 };
 
 /**
- * OpenAI platform keys: only headers. They do not report whether a limit is per minute or per day, which depends on
- * model and tier.
+ * For OpenAI platform keys, only headers report the quota. Whether a limit is per minute or per day depends on model
+ * and tier, and the headers do not report it.
  */
 export const openai: QuotaReader = { headers: rateLimitHeaders({}) };

@@ -59,7 +59,7 @@ export interface QuotaPoll {
    * @throws QuotaFailure `misconfigured` when a setting is missing.
    */
   requests(source: QuotaSource): readonly QuotaRequest[];
-  /** Returns further requests, which depend on the first responses. */
+  /** Returns the further requests that the first responses make necessary. */
   followUps?(
     bodies: readonly unknown[],
     source: QuotaSource,

@@ -24,7 +24,7 @@ export const sub2api: QuotaReader = {
       if (answer.isValid === false) throw keyRejected();
       return requireWindows(strictest([
         ...rowWindows(rowsOf(answer), body, nowMs),
-        // A subscription reports no reset, and a limit of 0 means none.
+        // A subscription reports no reset. A limit of 0 in a subscription means that there is no limit.
         ...rowWindows(SUBSCRIPTION, body, nowMs).filter(({ limit }) => limit),
         ...rowWindows(
           [{

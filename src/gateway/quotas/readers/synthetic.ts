@@ -3,7 +3,10 @@ import { rowWindows, valueAt, type WindowRow } from "./json.ts";
 import { hostRequest, requireWindows } from "./payload.ts";
 import type { QuotaReader } from "./reader.ts";
 
-/** Synthetic. Its main meters refill in small steps. A step is no reset, so these windows have no reset time. */
+/**
+ * Synthetic. Its main meters refill in small steps. Such a step does not reset a window, so these windows have no reset
+ * time.
+ */
 export const synthetic: QuotaReader = {
   poll: {
     requests: hostRequest("/v2/quotas"),

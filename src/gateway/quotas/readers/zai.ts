@@ -38,15 +38,15 @@ const envelope = z.object({ code: numeric, success: flag, msg: text });
 
 const row = z.object({
   type: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
-  /** Holds the type in responses without `type`, which one client received. */
+  /** The type, in responses without `type`. One client received such responses. */
   name: z.string().regex(/^[\w .:-]{1,64}$/).nullish(),
   unit: numeric,
   number: numeric,
-  /** The allowance, despite the name. */
+  /** The limit, despite the name. */
   usage: numeric,
   currentValue: numeric,
   remaining: numeric,
-  /** Percent used, rounded down. */
+  /** The share used in percent, rounded down. */
   percentage: numeric,
   /** Milliseconds since 1970. Absent until the window's first request. */
   nextResetTime: numeric,
@@ -65,7 +65,7 @@ function request(source: QuotaSource): QuotaRequest {
   const url = hostUrl(source, "/api/monitor/usage/quota/limit");
   const headers = {
     accept: "application/json",
-    // The language of error messages. In Chinese, the plan errors have other words.
+    // Asks for error messages in English, because the reader looks for English words in the errors of plans.
     "accept-language": "en-US,en",
     // The vendor's own script sends the bare key.
     authorization: credential(source),
