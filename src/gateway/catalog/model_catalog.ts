@@ -16,13 +16,13 @@ import {
 } from "./model_facts.ts";
 import { type ModelList, NoModelList, readModelList } from "./read_list.ts";
 
-/** The facts about models. The configuration's facts come before those of the providers' lists. */
+/** The facts about models. A fact in the configuration comes before the same fact in a provider's list. */
 export interface ModelCatalog {
   /**
-   * Reads missing and old model lists of some connections. Waits briefly for lists that were never read, and reads
-   * others in the background.
+   * Reads missing and old model lists of some connections. Waits briefly for lists that were never read. Old lists are
+   * read in the background.
    *
-   * @param signal Aborted when the caller disconnects. Ends the wait, but no reading.
+   * @param signal Aborted when the caller disconnects. The wait then ends, but the readings continue.
    * @throws The signal's reason when it aborts.
    */
   refresh(
@@ -53,19 +53,19 @@ const FAILED_MS = 600_000;
 const READ_MS = 5000;
 
 /**
- * The longest wait for a first reading, in milliseconds. Clients ask once, at their start, and keep the result: Claude
- * Code waits 3 s for it, Codex 5 s.
+ * The longest wait for a first reading, in milliseconds. Clients ask for the models once, at their start. Claude Code
+ * waits 3 s for the models, Codex 5 s.
  */
 const FIRST_WAIT_MS = 1500;
 
-/** The most cached lists. The list that was requested first is dropped first. */
+/** The largest number of cached lists. The list that was requested first is dropped first. */
 const MAX_LISTS = 1000;
 
 /** The cached list of a connection. */
 interface Listing {
   /** Absent before the first successful reading. A failed reading keeps the last list. */
   list?: ModelList;
-  /** The time of the next reading, on the monotonic clock; absent before the first one. */
+  /** The time of the next reading, on the monotonic clock; absent before the first reading. */
   dueMs?: number;
 }
 

@@ -26,7 +26,7 @@ export interface ModelFacts {
   readonly codexEntry?: JsonObject | undefined;
 }
 
-/** True for each kind of input that a model accepts, false for one that it rejects; absent when unknown. */
+/** For each kind of input: true if a model accepts the kind, false if the model rejects it, absent if unknown. */
 export type InputFacts = Readonly<Partial<Record<InputKind, boolean>>>;
 
 /** The capabilities by name: supported or not, or a group of further capabilities. */
@@ -60,9 +60,9 @@ export function preferFirst(first: ModelFacts, other: ModelFacts): ModelFacts {
 }
 
 /**
- * Merges the facts of two connections that may serve a model: keeps the smaller sizes and the common abilities. A fact
- * that one connection lacks comes from the other one. The name, the date and the Codex entry are the first
- * connection's.
+ * Merges the facts of two connections that may serve a model: keeps the smaller sizes and the common abilities. If only
+ * one connection has a fact, the result has this fact. The name, the date and the Codex entry come from the first
+ * connection that has them.
  */
 export function holdsForBoth(one: ModelFacts, other: ModelFacts): ModelFacts {
   return {
@@ -90,7 +90,7 @@ function withoutGaps(facts: ModelFacts): ModelFacts {
   );
 }
 
-/** Joins two values; a missing one leaves the other. */
+/** Joins two values. If one value is missing, returns the other value. */
 function joined<Value>(
   one: Value | undefined,
   other: Value | undefined,

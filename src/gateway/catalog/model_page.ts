@@ -22,8 +22,8 @@ const size = loose(z.number().int().positive().max(1e12));
 /** A boolean. */
 const flag = loose(z.boolean());
 /**
- * A name for people and for clients' settings, which may interpret braces and dollars: opencode replaces `{file:…}` in
- * its configuration by the file's content (https://opencode.ai/docs/config/#variables).
+ * A name for people and for the settings of clients. Clients may interpret braces and dollars: opencode replaces
+ * `{file:…}` in its configuration by the content of the file (https://opencode.ai/docs/config/#variables).
  */
 const title = loose(
   z.string().min(1).max(MAX_TEXT_LENGTH)
@@ -31,7 +31,7 @@ const title = loose(
 );
 const texts = loose(z.array(z.string().max(MAX_TEXT_LENGTH)).max(1000));
 
-/** Makes a field optional: an unexpected value counts as absent and does not invalidate the rest. */
+/** Makes a field optional. An unexpected value counts as absent and does not invalidate the other fields. */
 function loose<Schema extends z.ZodType>(
   schema: Schema,
 ): z.ZodCatch<z.ZodOptional<Schema>> {
@@ -39,7 +39,7 @@ function loose<Schema extends z.ZodType>(
 }
 
 /**
- * The facts in the providers' lists of models, each provider with its own fields:
+ * The facts in the providers' lists of models. Each provider has different fields:
  *
  * - Anthropic (https://platform.claude.com/docs/en/api/models/list): `display_name`, `created_at`, `max_input_tokens`,
  *   `max_tokens`, `capabilities` with `{"supported": …}` below each name
@@ -130,7 +130,7 @@ const pageSchema = z.union([
 /**
  * Parses a page of a provider's list of models, in any provider's shape.
  *
- * @param wanted The provider's names of the models to keep. Of other entries, only the name is parsed, because a list
+ * @param wanted The provider's names of the models to keep. Of other models, only the name is parsed, because a list
  * may have any length.
  * @returns `undefined` when the body is not such a list.
  */
@@ -150,7 +150,7 @@ export function readModelPage(
   return { models, count: page.data.length, next: nextOf(page) };
 }
 
-/** Returns the id of an entry. Google's name of a model is the end of its resource path. */
+/** Returns the id of an entry. For Google, the id is the end of the model's resource path. */
 function idOf({ id, slug, name }: JsonObject): string | undefined {
   if (typeof id === "string") return id;
   if (typeof slug === "string") return slug;
@@ -210,7 +210,7 @@ function factsOf(
   };
 }
 
-/** Returns the date in milliseconds since 1970. The epoch itself means that the date is unknown. */
+/** Returns the date in milliseconds since 1970. A date of 0 means that the date is unknown. */
 function createdMsOf({ created, created_at }: Entry): number | undefined {
   const createdMs = created_at === undefined
     ? (created ?? 0) * 1000
@@ -219,7 +219,7 @@ function createdMsOf({ created, created_at }: Entry): number | undefined {
   return isDate ? createdMs : undefined;
 }
 
-/** The latest plausible date. A later date is in another unit than seconds. */
+/** The latest plausible date. A later date was probably not sent in seconds and is ignored. */
 const MAX_DATE_MS = Date.UTC(2200, 0, 1);
 
 function inputOf(entry: Entry): InputFacts | undefined {
@@ -244,7 +244,7 @@ function inputOf(entry: Entry): InputFacts | undefined {
   const stated = Object.entries(kinds).filter(([, takes]) =>
     takes !== undefined
   );
-  // Lists do not mention text, which every model in a conversation accepts.
+  // Lists do not mention text, but every model in a conversation accepts text.
   return stated.length === 0
     ? undefined
     : { text: true, ...Object.fromEntries(stated) };
@@ -295,7 +295,7 @@ function isSupported(value: unknown): boolean {
   return isJsonObject(value) && value.supported === true;
 }
 
-/** Capabilities to leave out, because the gateway does not offer them. */
+/** Capabilities that are left out, because the gateway does not offer these capabilities. */
 const NOT_SERVED: ReadonlySet<string> = new Set(["batch"]);
 
 function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
@@ -310,10 +310,10 @@ function capabilitiesOf({ capabilities }: Entry): Capabilities | undefined {
 
 const CAPABILITY_REGEXP = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** The most levels of a capability that are copied. Real capabilities have three. */
+/** The largest number of nested levels of a capability that are copied. Real capabilities have three levels. */
 const MAX_CAPABILITY_DEPTH = 4;
 
-/** Copies booleans only, so that no other data of the provider is passed on. */
+/** Copies only the booleans of a capability, so that no other data of the provider is passed on. */
 function capabilityTree(value: JsonObject, depth: number): Capabilities {
   const stated: Record<string, Capabilities[string]> = {};
   for (const [name, inner] of Object.entries(value)) {

@@ -39,16 +39,16 @@ export class NoModelList extends Error {
 /** The longest page that is read, in bytes. */
 const MAX_PAGE_BYTES = 1024 * 1024;
 
-/** The most pages that are read. */
+/** The largest number of pages that are read. */
 const MAX_PAGES = 10;
 
 type Query = Readonly<Record<string, string>>;
 
-/** The query for a list of models, for services that need a query of their own. */
+/** The query for a list of models, by service. Other services use {@linkcode QUERY_BY_ENDPOINT}. */
 const QUERY_BY_SERVICE: Readonly<Partial<Record<ServiceName, Query>>> = {
-  // Its entries are long; this many stay below MAX_PAGE_BYTES.
+  // OpenRouter's entries are long. A page of 200 entries is shorter than MAX_PAGE_BYTES.
   openrouter: { limit: "200" },
-  // It sends an empty list unless the client names a version.
+  // The back end of Codex sends an empty list unless the client names a version.
   codex: { client_version: "0.169.0" },
 };
 
@@ -61,8 +61,8 @@ const QUERY_BY_ENDPOINT: Readonly<Partial<Record<Endpoint, Query>>> = {
 };
 
 /**
- * Reads the models of a connection's provider from each of its base URLs, until one has a list. It follows no redirect,
- * calls no URL from the provider, and sends no credential but the connection's.
+ * Reads the models of a connection's provider. Tries each base URL of the connection, until a base URL has a list.
+ * Follows no redirect, calls no URL from the provider, and sends no credential but the connection's.
  *
  * @returns The facts about the connection's own models.
  * @throws {NoModelList} When no base URL has a list. The message is the reason at the first base URL.
@@ -121,8 +121,8 @@ async function readPages(context: ReadPages): Promise<ModelList> {
 }
 
 /**
- * Removes Codex entries unless the service is `codex`: other services may have entries that look alike. Codex receives
- * entries unchanged, and rejects its whole catalog if it cannot parse one.
+ * Removes the Codex entry from the facts unless the service is `codex`. Other services may have entries that only look
+ * like Codex entries. Codex receives entries unchanged, and rejects all entries if it cannot parse one entry.
  */
 function factsFrom({ connection }: ReadPages, facts: ModelFacts): ModelFacts {
   return connection.service === "codex"
@@ -156,7 +156,7 @@ async function readPage(
   if (text === undefined) {
     throw new NoModelList("a page of the list is longer than 1 MiB");
   }
-  // Callers receive names from the list, and a provider may repeat the key in any of them.
+  // Callers receive names from the list, and a provider may repeat the key in any name.
   if (await holdsSecret(text, context.connection)) {
     throw new NoModelList("the list contains the connection's key");
   }
@@ -174,12 +174,14 @@ async function readPage(
 const PART_LENGTH = 64 * 1024;
 
 /**
- * The overlap of two parts, in characters. It has room for the revealing beginning of a key, even if each character is
- * escaped.
+ * The overlap of two parts, in characters. A beginning of a key that is long enough to reveal the key fits into the
+ * overlap, even if each character is escaped.
  */
 const OVERLAP_LENGTH = 1024;
 
-/** Searches a page for the key, with pauses for other work: unescaping takes up to 100 ms per megabyte. */
+/**
+ * Searches a page for the connection's key. Pauses for other work, because unescaping takes up to 100 ms per megabyte.
+ */
 async function holdsSecret(
   text: string,
   connection: Connection,
