@@ -1,6 +1,6 @@
 import type { Change, Claim, Decision } from "../usage/sums.ts";
 
-/** Changes that are made together, and only once even when they are sent again. */
+/** Changes that are made together. If a batch is sent again, its changes are still made only once. */
 export interface Batch extends Required<Change> {
   /** The unguessable id of the batch. */
   readonly id: string;
@@ -8,7 +8,7 @@ export interface Batch extends Required<Change> {
 
 /** The claims of a request. */
 interface Reservation {
-  /** The id of the request; for `""` the ledger only returns the use of the limits. */
+  /** The id of the request. If the id is `""`, the ledger only returns the use of the limits. */
   readonly id: string;
   readonly claims: readonly Claim[];
 }
@@ -31,7 +31,7 @@ interface Since {
  * unknown.
  */
 export interface Ledger {
-  /** True while the ledger is unreachable; then no request waits for it. */
+  /** True while the ledger is unreachable. Requests do not wait for an unreachable ledger. */
   readonly isAway: boolean;
   /** Makes the changes of a batch; a failed batch must be sent again. */
   apply(batch: Batch): Promise<void>;

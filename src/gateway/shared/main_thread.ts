@@ -24,13 +24,13 @@ import type { Ledger } from "./ledger.ts";
  * plain data, because they are copied.
  */
 interface MainThread extends Omit<Ledger, "isAway"> {
-  /** Returns the quota from the endpoint of a connection, by its id; never rejects. */
+  /** Returns the quota of a connection from the connection's endpoint. Never rejects. */
   quota(connectionId: string): Promise<CopiedReading>;
   /** Returns the keys of an identity provider. */
   keys(question: KeysQuestion): Promise<CopiedKeys>;
 }
 
-/** A quota, and the remaining time for which it is valid, in milliseconds. */
+/** The reading of a quota, and the remaining time for which the reading is valid, in milliseconds. */
 interface CopiedReading {
   readonly reading: PlainReading;
   readonly ttlMs: number;
@@ -43,7 +43,7 @@ interface KeysQuestion {
   readonly seenId?: number | undefined;
 }
 
-/** The keys of an identity provider (`undefined` when there are no newer ones), or the time until the next reading. */
+/** The keys of an identity provider (`undefined` when there are no newer keys), or the time until the next reading. */
 type CopiedKeys =
   | { readonly set: KeySet | undefined }
   | { readonly retryAfterMs: number };
@@ -141,7 +141,7 @@ interface MainThreadClient {
   take(reply: CallReply): void;
 }
 
-/** Creates functions that call the main thread. They need no timeout, because the main thread always answers. */
+/** Creates functions that call the main thread. The calls need no timeout, because the main thread always answers. */
 export function createMainThreadClient(
   send: (call: Call) => void,
 ): MainThreadClient {
@@ -191,7 +191,10 @@ export function createMainReadings(
 
 /** Creates key sets that come from the main thread, so that all threads share each reading, its age and its failure. */
 export function createMainKeySets(main: Pick<MainThread, "keys">): KeySets {
-  /** The latest key sets. An unchanged set stays the same object, because importing its keys is expensive. */
+  /**
+   * The latest key sets. An unchanged set stays the same object, so that its keys are not imported again, which is
+   * slow.
+   */
   const known = new Map<string, KeySet>();
 
   async function find(question: KeysQuestion): Promise<KeySet | undefined> {

@@ -17,7 +17,7 @@ import type { Health } from "../relay/routing/health.ts";
 import type { SessionNews } from "../usage/recent_sessions.ts";
 import type { UsageService } from "../usage/service.ts";
 
-/** What one gateway reports to the others, as plain data that threads can send to each other. */
+/** News that one gateway sends to the other gateways, as plain data that threads can send to each other. */
 export type Notice =
   | ({ readonly kind: "cool_down" } & CoolDown)
   | ({ readonly kind: "lesson" } & TaughtLesson)
@@ -44,11 +44,11 @@ export type Notice =
   /** A change of the connection to the store that replicas share. */
   | { readonly kind: "store"; readonly isAway: boolean };
 
-/** The channel to the other gateways. Its functions do not throw or wait. */
+/** The channel to the other gateways. The functions of the channel do not throw or wait. */
 export interface Notices {
   /** Sends a notice to all other gateways. */
   publish(notice: Notice): void;
-  /** Calls `listener` with the notices of other gateways from now on, never with this gateway's own. */
+  /** Calls `listener` with the notices of other gateways from now on, never with the notices of this gateway. */
   onNotice(listener: (notice: Notice) => void): void;
 }
 

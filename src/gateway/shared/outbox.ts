@@ -35,12 +35,12 @@ export interface OutboxOptions {
   readonly gatherMs: number;
 }
 
-/** The size from which a batch takes no further table; a long batch would delay other clients of a store. */
+/** A batch with this many changes takes no further table. A long batch would delay other clients of a store. */
 const MAX_BATCH = 500;
 
 /**
- * The most changes of holds that wait while the ledger is away. The oldest are dropped first, because holds expire by
- * themselves.
+ * The largest number of changes of holds that wait while the ledger is away. Older changes are dropped, because holds
+ * expire by themselves.
  */
 const MAX_WAITING_HOLDS = 10_000;
 
@@ -63,13 +63,16 @@ interface CounterShare {
   readonly amount: number;
 }
 
-/** The changes of this process. They are gathered and sent in batches, until the ledger confirms them. */
+/**
+ * The changes of this process. Changes are gathered and sent in batches. A batch is sent again until the ledger
+ * confirms it.
+ */
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #counters: EndingTables<Map<string, Counter>>;
   /**
-   * Changed counters by table. All additions of a request to one table go in one batch, so that a lost batch loses all
-   * of them or none.
+   * Changed counters by table. All additions of a request to one table go in one batch, so that these additions are
+   * either all counted or all lost.
    */
   readonly #changed = new Map<string, Set<Counter>>();
   readonly #changedHolds = new Map<string, HoldChange>();
@@ -129,7 +132,7 @@ export class Outbox {
 
   /**
    * Drops a confirmed counter of a day. The counters of five weeks would take more memory here than in the ledger, and
-   * no limit reads them.
+   * no limit reads these counters.
    */
   forget(counter: Counter): void {
     const { table, field } = counter.sum;
@@ -162,7 +165,7 @@ export class Outbox {
     }
   }
 
-  /** Sends all changes. With `limits`, sends only the changes of these limits and gathers the rest. */
+  /** Sends all changes. With `limits`, sends only the changes of these limits, and the other changes wait. */
   send(limits?: readonly Counted[]): void {
     if (this.#options.ledger.isAway) return;
     for (const sent of this.#failed.splice(0)) this.#post(sent);
@@ -254,7 +257,9 @@ export class Outbox {
   }
 }
 
-/** Returns the additions to one table. Additions from an ended life of a session count in its next life. */
+/**
+ * Returns the additions to one table. Additions from an ended life of a session count in the next life of the session.
+ */
 function additionOf(shares: readonly CounterShare[]): Addition | [] {
   const last = shares.at(-1);
   if (last === undefined) return [];

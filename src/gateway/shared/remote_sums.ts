@@ -23,25 +23,25 @@ interface RemoteSumsOptions extends OutboxOptions {
   readonly waitMs: number;
 }
 
-/** The last part of the timeout, reserved for handling replies that have already arrived, in milliseconds. */
+/** The last part of a call's timeout, in milliseconds. In this time, replies that have already arrived are handled. */
 const REPLY_GRACE_MS = 5;
 
-/** The interval between renewals of holds, in milliseconds, several times shorter than their lifetime. */
+/** The interval between renewals of holds, in milliseconds. It is several times shorter than the lifetime of a hold. */
 const RENEW_MS = HOLD_MS / 4;
 
-/** How a call gets its result, with the ledger's reply or without it. */
+/** How a call gets its result, with the ledger's reply or without a reply. */
 interface CallEnds<Value, Result> {
   readonly local: () => Result;
   /** Turns the reply into the result; also called for a reply that is too late. */
   readonly use: (reply: Value, isLate: boolean) => Result;
-  /** Receives the local result and the late reply, which is `undefined` when the call failed. */
+  /** Receives the local result and the late reply. The reply is `undefined` when the call failed. */
   readonly onLate?: (answer: Result, reply: Value | undefined) => void;
 }
 
 /**
- * The view of one process or thread on a ledger that several share. Changes are gathered and sent in batches until the
- * ledger confirms them. Reads go to the ledger. While the ledger is away or late, the result is the last reading plus
- * the additions of this process since then.
+ * The view of one process or thread on a shared ledger. Changes are gathered and sent in batches until the ledger
+ * confirms the changes. Reads go to the ledger. While the ledger is away or late, the result is the last reading plus
+ * the additions of this process since that reading.
  */
 export class RemoteSums implements Sums {
   readonly #options: RemoteSumsOptions;
@@ -150,7 +150,7 @@ export class RemoteSums implements Sums {
     return this.#ledger.once({ name, endsAtMs }).catch(() => true);
   }
 
-  /** Sends the changes that the ledger has not confirmed. Call it when the ledger is back. */
+  /** Sends the changes that the ledger has not confirmed. Must be called when the ledger is back. */
   resume(): void {
     for (const hold of this.#known.holds.all()) {
       this.#outbox.change(hold, false);
@@ -174,14 +174,14 @@ export class RemoteSums implements Sums {
     });
   }
 
-  /** Calls the ledger. While it is away, late or failing, the result comes from `local()`. */
+  /** Calls the ledger. While the ledger is away, late or failing, the result comes from `local()`. */
   #call<Value, Result>(
     send: () => Promise<Value>,
     { local, use, onLate }: CallEnds<Value, Result>,
   ): Soon<Result> {
     if (this.#ledger.isAway) return local();
     const { deadlines, waitMs } = this.#options;
-    // Resends failed batches first, so that the ledger's reply certainly includes them.
+    // Resends failed batches first, so that the ledger's reply certainly includes these batches.
     this.#outbox.send([]);
     const { promise, resolve } = Promise.withResolvers<Result>();
     let answer: Result | undefined;
@@ -202,7 +202,7 @@ export class RemoteSums implements Sums {
     return promise;
   }
 
-  /** Makes the ledger's holds match the local decision, after a late reply that differs from it. */
+  /** Makes the ledger's holds match the local decision. Called when a late reply differs from the local decision. */
   #correct(
     id: string,
     claims: readonly Claim[],
@@ -280,7 +280,10 @@ class KnownSums {
     );
   }
 
-  /** Updates a table's counters, if it has any, from the ledger's reply, and returns the table's values. */
+  /**
+   * Returns the values of a table from the ledger's reply. If this process has counters of the table, updates the
+   * counters.
+   */
   learnTable(
     name: string,
     { values, sinceMs = this.#clock.now() }: Awaited<
@@ -313,7 +316,7 @@ class KnownSums {
   }
 }
 
-/** Returns the last reading of a counter plus the additions of this process since then. */
+/** Returns the last reading of a counter plus the additions of this process since that reading. */
 function knownOf({ base, added, baseConfirmed }: Counter): number {
   return base + added - baseConfirmed;
 }

@@ -8,10 +8,10 @@ import {
 } from "../relay/request/admission.ts";
 import type { MemoryOfOthers } from "../relay/request/body_memory.ts";
 
-/** The data that a thread needs to count together with the others. */
+/** The data that a thread needs to count together with the other threads. */
 export interface ThreadShare {
   readonly table: CountTable;
-  /** The index of this thread, which selects its cells, from 0. */
+  /** The index of this thread, from 0. The index selects the cells of this thread. */
   readonly thread: number;
 }
 
@@ -35,7 +35,7 @@ export function createThreadCounts(
       (key) => columnOf(table, `${kind} ${key}`),
       MAX_KNOWN_COLUMNS,
     );
-    // Counts, in this thread alone, the keys for which no column is left.
+    // Counts the keys for which no column is left. These counts are of this thread alone.
     const own = createRunningCountsByKey();
     return {
       take(key, most) {
@@ -94,8 +94,7 @@ const FIRST_KEYED_COLUMN = Object.keys(FIXED_COLUMNS).length;
 
 /**
  * Counts of the threads of a process in shared memory. Each column counts one thing and has a cell for each thread. A
- * thread changes only its own cells, and the sum of a column is the total. To undo the counts of a thread, its cells
- * are emptied.
+ * thread changes only its own cells, and the sum of a column is the total. When a thread ends, its cells are emptied.
  */
 interface CountTable {
   /** The cells, column after column. */
@@ -103,18 +102,21 @@ interface CountTable {
   /** The number of cells in a column. */
   readonly threads: number;
   /**
-   * The keys of the columns after the fixed ones: 64 bits of a digest, or 0 for a free column. A thread that sees a key
-   * first claims a column for it, and all threads find the same column until the process ends.
+   * The keys of the columns after the fixed ones: 64 bits of a digest, or 0 for a free column. The first thread that
+   * sees a key claims a column for the key. All threads then find this column until the process ends.
    */
   readonly keys: BigInt64Array<SharedArrayBuffer>;
 }
 
-/** The number of keyed columns, for several times as many people as most companies have. Unused ones take no memory. */
+/**
+ * The number of columns with keys. It is enough for several times the people of most companies. Unused columns take no
+ * memory.
+ */
 const MAX_KEYS = 2 ** 18;
 
 /**
- * The number of columns to try for a key. While less than half of all columns are in use, one of the tried columns is
- * free.
+ * The number of columns that are tried for a key. While less than half of all columns are in use, one of the tried
+ * columns is free.
  */
 const MAX_PROBES = 64;
 
@@ -135,7 +137,7 @@ export function createCountTable(
   };
 }
 
-/** Returns the column of a key, and claims one for a new key; `undefined` when none is left. */
+/** Returns the column of a key, and claims a column for a new key. Returns `undefined` when no column is left. */
 export function columnOf(
   { keys }: CountTable,
   key: string,
@@ -164,7 +166,10 @@ export function emptyThread(
   }
 }
 
-/** The most attempts to count. An attempt fails when other threads try and withdraw at the same moment. */
+/**
+ * The largest number of attempts to increment a cell. An attempt fails when several threads increment and withdraw at
+ * the same moment.
+ */
 const MAX_TRIES = 8;
 
 /** Returns the sum of a column. */
@@ -173,8 +178,8 @@ export function sumOf(table: CountTable, column: number): number {
 }
 
 /**
- * Returns the sum of a column without the cell of one thread. A thread that ended may have decremented a cell after the
- * cell was emptied, so negative cells count as 0.
+ * Returns the sum of a column without the cell of one thread. A negative cell counts as 0: a thread that ended may have
+ * decremented the cell after it was emptied.
  */
 export function sumWithout(
   { cells, threads }: CountTable,
@@ -197,8 +202,8 @@ interface Cell {
 }
 
 /**
- * Increments a thread's cell, unless the column's sum would exceed `most`. Each thread increments first and checks
- * then, so that two threads never both take the last place. Two threads that withdraw because of each other try again.
+ * Increments a thread's cell, unless the column's sum would exceed `most`. Each thread increments first and checks the
+ * sum afterwards, so that two threads never both take the last place. If both threads withdraw, both try again.
  *
  * @returns True when the cell was incremented.
  */

@@ -15,14 +15,17 @@ interface StoreLedgerOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The time for which a table stays in the store after its window, in milliseconds, because clocks differ. */
+/**
+ * The time for which a table stays in the store after the end of its window, in milliseconds. The clocks of replicas
+ * may differ by this much.
+ */
 const GRACE_MS = 3_600_000;
 
 const MAX_KNOWN_DIGESTS = 50_000;
 
 /**
- * The time for which the store remembers a batch, in milliseconds. It exceeds the life of any sum, so that a batch
- * counts once even when it is sent again much later.
+ * The time for which the store remembers a batch, in milliseconds. The time exceeds the life of any sum, so that a
+ * batch counts once even when the batch is sent again much later.
  */
 const BATCH_MS = 42 * 86_400_000;
 
@@ -133,7 +136,7 @@ function memberOf({ id, amount }: Hold): string {
   return `${amount} ${id}`;
 }
 
-/** Collects the keys of a script, each once. */
+/** Collects the keys of a script without repetitions. */
 function createKeyList(...first: readonly string[]) {
   const places = new Map(first.map((key, index) => [key, index + 1]));
   return {
@@ -154,7 +157,7 @@ function listOf(reply: unknown): readonly unknown[] {
   return reply;
 }
 
-/** Returns milliseconds since 1970; `undefined` when the script returned `false`, which arrives as null. */
+/** Returns milliseconds since 1970; `undefined` when the script returned `false`. The store sends `false` as null. */
 function sinceOf(reply: unknown): number | undefined {
   return typeof reply === "string" ? Number(reply) : undefined;
 }

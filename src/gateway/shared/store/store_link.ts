@@ -10,7 +10,7 @@ export interface StoreScript {
   readonly isOnce?: boolean;
 }
 
-/** A link to the store that fails at once while the store is away. */
+/** A link to the store. While the store is away, every call fails at once. */
 export interface StoreLink {
   /** True while the store cannot be used. */
   readonly isAway: boolean;
@@ -38,7 +38,7 @@ export interface StoreLink {
 
 interface StoreLinkOptions {
   readonly open: OpenStore;
-  /** A key for test writes, which show whether the store accepts writes. */
+  /** A key for test writes. Test writes show whether the store accepts writes. */
   readonly probeKey: string;
   readonly deadlines: Deadlines;
   readonly log: Log;
@@ -169,7 +169,7 @@ class Link implements StoreLink {
         this.#condition.markConnected();
       }
     } catch (error) {
-      // Without a connection, the reason comes from the attempt to connect.
+      // An error without a code means that there is no connection. The attempt to connect reports the reason.
       if (error instanceof StoreError && error.code !== "") {
         this.#condition.fault = error.fault;
       }
@@ -187,7 +187,8 @@ class Link implements StoreLink {
   }
 
   /**
-   * Returns true when the store accepts several successive writes in time, and then the command that it last rejected.
+   * Returns true when the store accepts several successive writes in time, and then the last command that the store
+   * rejected.
    */
   async #isHealthy(): Promise<boolean> {
     const { scripts, deadlines, probeKey, waitMs } = this.#options;
@@ -250,7 +251,7 @@ class LinkCondition {
   markAway(fault: StoreFault): boolean {
     const isNews = fault === "refused" && fault !== this.fault;
     this.fault = fault;
-    // Only a person can end a refusal, so it is reported even after another reason.
+    // Only a person can end a refusal, so a refusal is reported even after another reason was reported.
     if (this.#isReported && isNews) {
       this.#isReported = false;
       this.reportAway();
@@ -350,7 +351,7 @@ type StoreFault =
   /** The store returns any other error. */
   | "failing";
 
-/** A failed command. Its message is not for callers or logs: it may quote a command. */
+/** A failed command. The message of the error is not for callers or logs, because it may quote a command. */
 export class StoreError extends Error {
   override readonly name = "StoreError";
   /** The first word of the store's error, such as `OOM`; empty when there was no reply. */

@@ -30,7 +30,9 @@ interface StoreNoticesOptions {
 /** The interval between two reads of the store, in milliseconds. */
 const POLL_MS = 100;
 
-/** The age of the oldest useful notice, in milliseconds: a provider's request to wait counts for at most an hour. */
+/**
+ * The age of the oldest useful notice, in milliseconds. A provider's request to wait is followed for at most an hour.
+ */
 const MEMORY_MS = 3_600_000;
 
 /** The approximate number of notices that the store keeps. */
@@ -42,8 +44,8 @@ const MAX_KEPT = {
 } as const;
 
 /**
- * The stream of each kind of notice. Lessons are as rare and as urgent as cool-downs. Notices about quotas can wait
- * for the next read of the store.
+ * The stream of each kind of notice. Lessons share a stream with cool-downs, because they are as rare and as urgent.
+ * Notices about quotas can wait for the next read of the store.
  */
 const STREAM_BY_KIND = {
   cool_down: "cool_down",
@@ -54,7 +56,7 @@ const STREAM_BY_KIND = {
   line: "line",
 } as const satisfies Record<StoredNotice["kind"], keyof typeof MAX_KEPT>;
 
-/** The most notices that wait while the store is away; the oldest are dropped first. */
+/** The largest number of notices that wait while the store is away. The oldest notice is dropped first. */
 const MAX_WAITING = 1000;
 
 /** The shortest interval between two notices about the same quota in headers, in milliseconds. */
@@ -63,8 +65,8 @@ const HARVEST_PACE_MS = 5000;
 const MAX_READ = 200;
 
 /**
- * Creates the notices between replicas, which are entries in streams of the store. A notice holds remaining times, not
- * moments, and its age is measured by the store's clock, because the clocks of replicas may differ.
+ * Creates the notices between replicas. A notice is an entry in a stream of the store. The clocks of replicas may
+ * differ, so a notice holds remaining times instead of moments, and the store's clock measures the age of the notice.
  */
 export function createStoreNotices(
   options: StoreNoticesOptions,
@@ -83,7 +85,7 @@ export function createStoreNotices(
   const harvestSentMs = new Map<string, number>();
   /** The id of the last entry that was read, by stream. */
   let positions: ReadonlyMap<string, string> | undefined;
-  /** The difference between the store's clock and our monotonic clock, in milliseconds. */
+  /** The time of the store's clock minus the time of our monotonic clock, in milliseconds. */
   let aheadMs = 0;
   let isPolling = false;
   let isClosed = false;
@@ -92,7 +94,7 @@ export function createStoreNotices(
   function publish(notice: Notice): void {
     const stored = toStored(notice, config());
     if (stored === undefined || isTooSoon(notice)) return;
-    // Conversations and lines are renewed later, and cool-downs need the space.
+    // Notices about conversations and lines are sent again later. Waiting, they would take the space of cool-downs.
     const isRenewed = stored.kind === "placed" || stored.kind === "line";
     if (isRenewed && link.isAway) return;
     waiting.push({ stored, atMs: deadlines.elapsedMs() });
@@ -181,7 +183,7 @@ export function createStoreNotices(
 
   link.onChange((isAway) => {
     for (const listener of listeners) listener({ kind: "store", isAway });
-    // A store that was away may have been replaced by another, with another clock.
+    // A store that was away may have been replaced by a store with another clock.
     positions = undefined;
     poll();
   });
@@ -204,7 +206,8 @@ interface StreamEntry {
 }
 
 /**
- * Yields the entries in a reply of `XREAD`: a list of streams, each with a list of entries; null when there are none.
+ * Yields the entries in a reply of `XREAD`. The reply is a list of streams, each with a list of entries. It is null
+ * when there are no entries.
  */
 function* entriesOf(reply: unknown): Iterable<StreamEntry> {
   for (const one of listOf(reply)) {

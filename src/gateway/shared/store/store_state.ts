@@ -52,8 +52,8 @@ interface StoreStateOptions {
 }
 
 /**
- * The default timeout of a call to the store, in milliseconds. Together with the process's own work, a request is
- * delayed by less than 50 milliseconds.
+ * The default timeout of a call to the store, in milliseconds. With this timeout and the work of this process, a
+ * request is delayed by less than 50 milliseconds.
  */
 const WAIT_MS = 40;
 
@@ -129,13 +129,19 @@ interface StoreReadingsOptions {
   readonly onPublished: (connection: Connection, one: LastingReading) => void;
 }
 
-/** The lifetime of a lock, in milliseconds: slightly longer than the whole time of GET /limits, which bounds a read. */
+/**
+ * The lifetime of a lock, in milliseconds. It is slightly longer than the longest time of GET /limits, because a read
+ * takes at most that time.
+ */
 const LOCK_MS = 13_000;
 
 /** The interval between two checks for another replica's reading, in milliseconds. */
 const POLL_MS = 100;
 
-/** Finds a quota, or locks it for a read. A second run could lock it without a read, and every reader would wait. */
+/**
+ * Finds a quota, or locks it for a read. If the script ran twice, the second run could leave a lock without a read, and
+ * every reader would wait.
+ */
 const FIND_QUOTA: StoreScript = { lua: findQuotaLua, isOnce: true };
 const PUBLISH_QUOTA: StoreScript = { lua: publishQuotaLua };
 
@@ -152,7 +158,10 @@ type Found = { readonly kind: "found"; readonly found: LastingReading } | {
 
 const READ: Found = { kind: "read" };
 
-/** Creates shared readings: the replica that takes the lock of a quota reads it, and the others wait for the result. */
+/**
+ * Creates shared readings. The replica that takes the lock of a quota reads the quota. The other replicas wait for the
+ * result.
+ */
 function createStoreReadings(
   { link, prefix, id, deadlines, waitMs, onPublished }: StoreReadingsOptions,
 ): SharedReadings {
@@ -170,7 +179,10 @@ function createStoreReadings(
     }
   }
 
-  /** Looks up a quota within the timeout; while the store is silent, this process reads the quota itself. */
+  /**
+   * Looks up a quota in the store. If the store is away or does not reply in time, this process must read the quota
+   * itself.
+   */
   async function lookUpInTime(connection: Connection): Promise<Found> {
     if (link.isAway) return READ;
     return await within(lookUp(connection), {
@@ -203,7 +215,10 @@ function createStoreReadings(
   };
 }
 
-/** Returns true for a reading that other replicas can use. They may reach a provider that this replica cannot reach. */
+/**
+ * Returns true for a reading that other replicas can use. After a failure to reach the provider, returns false, because
+ * other replicas may reach the provider.
+ */
 function isOfProvider(reading: Reading): boolean {
   return isGood(reading) || reading.failure.reason !== "unreachable";
 }

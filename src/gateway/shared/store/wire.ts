@@ -40,7 +40,7 @@ const readingSchema = z.object({
 /** A quota that a replica has read. */
 export const quotaSchema = z.object({ reading: readingSchema });
 
-/** The notices between replicas. They have digests instead of the ids of connections. */
+/** The notices between replicas. Notices have digests instead of the ids of connections. */
 export const storedNoticeSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cool_down"),
@@ -50,7 +50,7 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
     ms: milliseconds,
     requestedMs: z.number().min(0).optional(),
     probe: z.enum(["begun", "answered"]).optional(),
-    // Replicas of another version may have other kinds.
+    // Replicas of another version may send other kinds of causes.
     cause: z.object({
       kind: z.custom<LastingKind>(isLastingKind),
       status: z.number().optional(),
@@ -97,7 +97,7 @@ export const storedNoticeSchema = z.discriminatedUnion("kind", [
 /** @see storedNoticeSchema */
 export type StoredNotice = z.output<typeof storedNoticeSchema>;
 
-/** Converts a notice to its stored form; returns `undefined` when it is not for the store. */
+/** Converts a notice to its stored form. Returns `undefined` when the notice is not for the store. */
 export function toStored(
   notice: Notice,
   { connections }: Pick<Config, "connections">,
@@ -108,7 +108,10 @@ export function toStored(
   return found && { ...rest, connection: connectionDigest(found) };
 }
 
-/** Converts a stored notice to the names of this configuration; returns `undefined` when it lacks the connection. */
+/**
+ * Converts a stored notice to the names of this configuration; returns `undefined` when the configuration lacks the
+ * connection.
+ */
 export function fromStored(
   { connection, ...rest }: StoredNotice,
   { connections }: Pick<Config, "connections">,
@@ -141,12 +144,15 @@ export function leftAfter(
   }
 }
 
-/** The digits of the digest of a credential: enough to notice another credential, too few to guess it. */
+/**
+ * The number of digits that are taken from the digest of a credential. They are enough to notice a new credential, but
+ * too few to guess the credential.
+ */
 const REVISION_DIGITS = 4;
 
 /**
- * Returns the digest that identifies a connection in the store. It changes with the connection's URL, credential or
- * quota settings, so that old notices no longer apply.
+ * Returns the digest that identifies a connection in the store. The digest changes with the connection's URL,
+ * credential or quota settings, so that old notices no longer apply.
  */
 export const connectionDigest: (connection: Connection) => string = oncePer(
   (connection) => {
