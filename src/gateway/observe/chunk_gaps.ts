@@ -1,4 +1,7 @@
-/** The upper bounds of the buckets for gaps between chunks, in seconds; a longer gap falls into no bucket. */
+/**
+ * The upper bounds of the buckets for gaps between chunks, in seconds. A gap longer than the last bound falls into no
+ * bucket.
+ */
 export const GAP_SECONDS: readonly number[] = [
   ...[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5],
   ...[1, 2.5, 5, 10, 30, 60],
@@ -10,7 +13,7 @@ const BOUNDS_MS = GAP_SECONDS.map((seconds) => seconds * 1000);
 export interface ChunkGaps {
   /** Records a chunk that passed at a time in milliseconds. */
   note(nowMs: number): void;
-  /** The number of gaps in each bucket of {@linkcode GAP_SECONDS}, not cumulative. */
+  /** The number of gaps in each bucket of {@linkcode GAP_SECONDS}, without the gaps of smaller buckets. */
   readonly counts: readonly number[];
   /** The number of all gaps, including those in no bucket. */
   readonly count: number;
@@ -40,7 +43,7 @@ export function createChunkGaps(): ChunkGaps {
   return gaps;
 }
 
-/** A loop, because a callback would cost one more object per chunk. */
+/** Returns the bucket of a gap. Uses a loop, because a callback would cost one more object for each chunk. */
 function bucketOf(gapMs: number): number {
   let bucket = 0;
   for (const boundMs of BOUNDS_MS) {

@@ -5,7 +5,10 @@ import type { Snapshot } from "./metrics.ts";
 /** The media type of {@linkcode formatExposition}. */
 export const EXPOSITION_TYPE: string = Registry.PROMETHEUS_CONTENT_TYPE;
 
-/** Adds up the counters and histograms of threads that have ended, so that no sum falls when a thread ends. */
+/**
+ * Adds up the counters and histograms of threads that have ended, so that the sums of the process do not fall when a
+ * thread ends.
+ */
 export function foldCounters(
   snapshots: readonly Snapshot[],
 ): Promise<Snapshot> {
@@ -19,8 +22,8 @@ function isCounted(metric: object): boolean {
 }
 
 /**
- * Writes snapshots in the text format of Prometheus. Counts are summed over the snapshots; each gauge names its own
- * aggregation.
+ * Writes snapshots in the text format of Prometheus. Adds up the counts of all snapshots. The values of a gauge are
+ * combined as the gauge's `aggregator` says.
  */
 export function formatExposition(
   snapshots: readonly Snapshot[],
@@ -56,8 +59,8 @@ interface ProcessFacts {
 }
 
 /**
- * Creates the few metrics of the process itself that administrators look for first. The client library's own set
- * requires permissions that the executable does not have.
+ * Creates the metrics of the process itself: only the few metrics that administrators look for first. The client
+ * library's own set requires permissions that the executable does not have.
  */
 export function createProcessMetrics(facts: ProcessFacts): ProcessMetrics {
   const registry = new Registry();

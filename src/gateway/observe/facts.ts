@@ -108,7 +108,7 @@ export interface AnswerFacts {
   model?: string | undefined;
   /** The model's name in the provider's response, if it is not the requested model. */
   substitute?: string | undefined;
-  /** The model that answered, if the connection has it and another was called. */
+  /** The model that answered, if the connection has this model and a different model was called. */
   served?: {
     /** The id that callers use. */
     readonly id: string;
@@ -121,7 +121,7 @@ export interface AnswerFacts {
   isUsageEstimated?: boolean;
   /** The cost in nano-dollars, where the model has a price. */
   costNanos?: number;
-  /** The usage of each model, if there were several; `usage` and `costNanos` are their sums. */
+  /** The usage of each model, if there were several; `usage` and `costNanos` are the sums over these models. */
   byModel?: readonly ModelUse[];
   /** Why the turn read far less from the prompt cache than its conversation had stored there. */
   cacheMiss?: {
@@ -133,7 +133,10 @@ export interface AnswerFacts {
     /** The extra cost of these tokens, in nano-dollars, where the model has a price. */
     readonly costNanos?: number;
   } | undefined;
-  /** The approximate length of the model's text, for an estimate when the provider reports no usage. */
+  /**
+   * The approximate length of the model's text. If the provider reports no usage, the output tokens are estimated from
+   * it.
+   */
   outputCharacters?: number;
   /** The canonical stop reason; only for translated answers. */
   stopReason?: string;
@@ -145,9 +148,9 @@ export interface AnswerFacts {
   reasoningDropped?: readonly string[];
   /** Parts of the answer that the caller's protocol cannot show. */
   droppedParts?: readonly string[];
-  /** The upstream's id of the request. */
+  /** The id that the upstream gave the request. */
   upstreamRequestId?: string;
-  /** The upstream's status, where the caller got a different response. */
+  /** The status of the upstream's response, if the caller got a different response. */
   upstreamStatus?: number;
 }
 
@@ -171,7 +174,7 @@ interface AttemptFacts {
   /** The failure; absent when the attempt gave the response. */
   failed?: {
     readonly why: FailureWord;
-    /** The upstream's status; `undefined` when it did not respond. */
+    /** The upstream's status; `undefined` when the upstream did not respond. */
     readonly status: number | undefined;
     /** In milliseconds since the request's arrival. */
     readonly atMs: number;
@@ -179,8 +182,8 @@ interface AttemptFacts {
 }
 
 /**
- * The ids that the caller's client gives its own work, shortened and without control characters. Their number is
- * unlimited, so they belong in logs and traces, never in metrics.
+ * The ids that the caller's client gives its own work, shortened and without control characters. The number of such ids
+ * is unlimited, so the ids belong in logs and traces, never in metrics.
  */
 export interface ClientIds {
   /** The conversation or task that the request belongs to. */
@@ -192,7 +195,8 @@ export interface ClientIds {
 }
 
 /**
- * Returns the id of the model that served a request, or of the last one tried; `undefined` if no provider was called.
+ * Returns the id of the model that served a request. If no model served it, returns the id of the model that was tried
+ * last. Returns `undefined` if no provider was called.
  */
 export function servedModel(
   { answer, attempts }: Pick<RequestFacts, "answer" | "attempts">,
@@ -206,9 +210,12 @@ export interface RequestFacts {
   caller?: string;
   /** The names of the caller's groups, with commas between them. */
   callerGroup?: string | undefined;
-  /** The values of the headers that `server.attribution` names: the caller's text, so never a label of a metric. */
+  /**
+   * The values of the headers that `server.attribution` names. The values are the caller's text, so they are never
+   * labels of a metric.
+   */
   attribution?: Readonly<Record<string, string>> | undefined;
-  /** Present only when the caller is known and the client sends such ids. */
+  /** The ids that the client sends. Present only when the caller is known and the client sends such ids. */
   client?: ClientIds | undefined;
   method: string;
   /** The route's pattern, never the requested path. */
@@ -231,7 +238,7 @@ export interface RequestFacts {
   /** The region of the connection, if it has one. */
   region?: string | undefined;
   mode?: "native" | "translated" | undefined;
-  /** Every attempt, in order; the other fields describe the last one. */
+  /** Every attempt, in order. The other fields of the request describe the last attempt. */
   readonly attempts: AttemptFacts[];
   /** The number of times that the request was changed and sent again after a refused field; absent: none. */
   taught?: number;
@@ -242,7 +249,9 @@ export interface RequestFacts {
   bytesOut: number;
   /** The move of the conversation to another connection; absent when the conversation stayed or is new. */
   moved?: {
-    /** The name of the connection that the conversation left; `undefined` when it is no longer configured. */
+    /**
+     * The name of the connection that the conversation left; `undefined` when that connection is no longer configured.
+     */
     readonly from: string | undefined;
     readonly why: MoveWord;
   };

@@ -13,7 +13,7 @@ const LIMIT = ["scope", "name", "limit"] as const;
 
 const MODEL = ["connection", "model"] as const;
 
-/** The buckets of durations, from the milliseconds of a short answer to the many minutes of a long one. */
+/** The buckets of durations, from the milliseconds of a short answer to the many minutes of a long answer. */
 const ANSWER_SECONDS = [
   ...[0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   ...[30, 60, 120, 300, 600],
@@ -176,7 +176,8 @@ function define(registry: Registry) {
       "Callers at their limits: near is counted once per window, refused for every request",
       ["token", "limit", "outcome"],
     ),
-    // Each thread knows its own quotas; of several values, the one nearest to exhaustion counts.
+    // Each thread knows only the quotas that it has read. If threads have different values, the value nearest to
+    // exhaustion counts.
     quotaLimit: gauge(
       "model_gateway_quota_limit",
       "Size of a quota window, in its unit",
@@ -207,7 +208,7 @@ function define(registry: Registry) {
       ["group", ...QUOTA],
       "max",
     ),
-    // Threads count limits together, so their values differ only while they synchronize.
+    // Threads count limits together. The values of two threads differ only until the threads have synchronized.
     limitUsed: gauge(
       "model_gateway_limit_used_ratio",
       "Used share of a limit of a token or group; above 1: exceeded",

@@ -5,9 +5,10 @@ import { type LineHead, type PaintLine, textLine } from "./text_line.ts";
 /** Writes the events of the program. */
 export interface Log {
   /**
-   * Writes one line; the event decides its level.
+   * Writes one line. The event decides the level of the line.
    *
-   * @param fields Never a prompt, an answer or a secret; fields whose value is `undefined` are left out.
+   * @param fields The fields must not contain a prompt, an answer or a secret. Fields whose value is `undefined` are
+   * left out.
    */
   write<Event extends LogEvent>(event: Event, fields: EventFields<Event>): void;
 }
@@ -20,7 +21,7 @@ interface LogOptions {
   readonly format: LogFormat;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Writes one line, which ends with a line feed. */
+  /** Writes one line. The text of the line ends with a line feed. */
   readonly sink: (line: string) => void;
   /** Colours the lines for people; default: no colours. */
   readonly paint?: PaintLine;
@@ -45,8 +46,8 @@ export function createLog(
 }
 
 /**
- * Creates a formatter of moments as ISO 8601 in UTC, from milliseconds since 1970. It formats each second only once,
- * because formatting a date takes longer than the rest of a line.
+ * Creates a formatter of moments as ISO 8601 in UTC, from milliseconds since 1970. The formatter formats each second
+ * only once, because formatting a date takes longer than the rest of a line.
  */
 function createTimeText(): (atMs: number) => string {
   let secondMs = NaN;
@@ -61,7 +62,7 @@ function createTimeText(): (atMs: number) => string {
   };
 }
 
-/** Formats a line as JSON. The time, level and event are the program's own words, which need no escapes. */
+/** Formats a line as JSON. The time, level and event are words of the program and need no escapes. */
 function jsonLine({ time, level, event }: LineHead, fields: object): string {
   const head = `{"time":"${time}","level":"${level}","event":"${event}"`;
   const rest = oneLine(fields);

@@ -14,7 +14,7 @@ type FieldName = keyof typeof LOG_FIELDS;
 
 /** One row of the table of events. */
 interface EventRow<Always extends FieldName, Maybe extends FieldName> {
-  /** `by_outcome`: {@linkcode levelOf} decides. */
+  /** The level of every line. With `by_outcome`, {@linkcode levelOf} decides the level of each line. */
   readonly level: LogLevel | "by_outcome";
   readonly meaning: string;
   /** The fields that every line of the event has. */

@@ -16,7 +16,7 @@ interface LogField<Value> {
   readonly meaning: string;
   /** The fields of an object, or of each object of a list. */
   readonly parts?: Readonly<Record<string, LogField<unknown>>>;
-  /** Never present at run time; it carries the type. */
+  /** Only for the compiler: carries the type of the field's value. Never present at run time. */
   readonly value?: Value;
 }
 

@@ -61,9 +61,9 @@ export interface LoggedRequest
   readonly isFailed: boolean;
   /** True when the gateway estimated the tokens, because the provider did not report them. */
   readonly isEstimated: boolean;
-  /** Earlier attempts that were sent and got no response; the provider may charge for them. */
+  /** Earlier attempts that were sent and got no response. The provider may charge for these attempts. */
   readonly unanswered: readonly Unanswered[];
-  /** Why the turn read far less from the prompt cache than it could. */
+  /** Why the turn read far less from the prompt cache than the cache could have held. */
   readonly cacheMiss: LoggedMiss | undefined;
   /** The usage of other models by the same request. */
   readonly others: readonly LoggedUse[];
@@ -75,7 +75,7 @@ interface Unanswered {
   readonly model: string | undefined;
 }
 
-/** Why a turn missed the prompt cache, and what that cost. */
+/** The reason why a turn missed the prompt cache, and the extra cost of the miss. */
 interface LoggedMiss {
   readonly cause: string;
   /** The part of the request that was edited, such as `messages[4]`. */
@@ -105,10 +105,10 @@ export function fromTime(line: string): string | undefined {
 const REQUEST = '"event":"request"';
 
 /**
- * Parses one line of the gateway's JSON log. It skips text before the object, such as a log collector's prefix or a
+ * Parses one line of the gateway's JSON log. Skips text before the JSON object, such as a log collector's prefix or a
  * torn line. Unknown fields are accepted, because the log may come from an older or newer gateway.
  *
- * @param line Without its line feed.
+ * @param line The line without a line feed at the end.
  */
 export function readLogLine(line: string): LogLine {
   const start = line.lastIndexOf(BEGINNING);
@@ -156,7 +156,7 @@ export function readLogLine(line: string): LogLine {
   };
 }
 
-/** Returns the failed attempts that reached a provider and got no response; the last attempt is not included. */
+/** Returns the failed attempts that reached a provider and got no response. Leaves out the last attempt. */
 function unansweredOf(attempts: readonly JsonValue[]): readonly Unanswered[] {
   return attempts.slice(0, -1).filter(isJsonObject).flatMap(
     ({ connection, model, status, failure }) =>
@@ -180,7 +180,7 @@ function costOf(value: JsonValue | undefined): number | undefined {
   return isAmount(value, MAX_COST_USD) ? value : undefined;
 }
 
-/** Returns the usage of each model, if there were several; the model that served comes first. */
+/** Returns the usage of each model, if a request used several models. The model that served comes first. */
 function usesOf(byModel: JsonValue | undefined): readonly LoggedUse[] {
   return Array.isArray(byModel)
     ? byModel.filter(isJsonObject).map((one) =>
@@ -214,7 +214,7 @@ function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The largest plausible token count; a larger one would spoil every sum. */
+/** The largest plausible token count. A larger count would make every sum useless. */
 export const MAX_TOKENS = 1_000_000_000;
 
 /** The largest plausible cost of an answer. */
@@ -234,7 +234,7 @@ function isAmount(
   return typeof value === "number" && value >= 0 && value <= most;
 }
 
-/** Returns true when a request failed; a caller who disconnects is not a failure. */
+/** Returns true when a request failed. A request whose caller disconnected has not failed. */
 function isFailed(
   ended: JsonValue | undefined,
   status: JsonValue | undefined,

@@ -40,7 +40,7 @@ export interface GatewayState {
   readonly waiting?: number;
   /** The memory of bodies, in bytes. */
   readonly bodyMemoryBytes: number;
-  /** The number of TLS handshakes with providers that were given up and keep their descriptors; default 0. */
+  /** The number of TLS handshakes with providers that were given up but still keep descriptors open; default 0. */
   readonly abandonedHandshakes?: number;
   /** Every known quota window. */
   readonly quotas: readonly QuotaState[];
@@ -68,7 +68,7 @@ export interface LimitUseState {
   readonly resetsAtMs: number;
 }
 
-/** A group's part of a quota window of a connection, an estimate. */
+/** An estimate of a group's part of a quota window of a connection. */
 export interface GroupQuotaState
   extends Pick<QuotaState, "connection" | "type" | "window" | "unit"> {
   readonly group: string;
@@ -103,7 +103,7 @@ export type Snapshot = readonly object[];
 const LAG_INTERVAL_MS = 500;
 
 /**
- * Measures the delay of timers, which is the time that requests wait for the thread.
+ * Measures the delay of timers. A request waits for the thread as long as a timer.
  *
  * @param report Receives each delay in milliseconds.
  * @returns A function that ends the measurement.

@@ -17,11 +17,12 @@ import type { TracedRequest, Tracing } from "./tracing.ts";
 const SCOPE = "model-gateway";
 
 /**
- * Creates the tracing of requests by OpenTelemetry's GenAI semantic conventions: one span and a few measurements each.
- * Spans and measurements go to the SDK that the platform has registered. Without an SDK, they go nowhere.
+ * Creates the tracing of requests by OpenTelemetry's GenAI semantic conventions: one span and a few measurements for
+ * each request. Spans and measurements go to the SDK that the platform has registered. Without an SDK, spans and
+ * measurements are dropped.
  *
- * @param optIn The value of `OTEL_SEMCONV_STABILITY_OPT_IN`, a list with commas. With `gen_ai_latest_experimental`, the
- * metrics of clients have the newest names.
+ * @param optIn The value of `OTEL_SEMCONV_STABILITY_OPT_IN`, a list with commas. If the list contains
+ * `gen_ai_latest_experimental`, the metrics of clients have the newest names.
  */
 export function createTracing(names: GenAiNames, optIn = ""): Tracing {
   const tracer = trace.getTracer(SCOPE, VERSION);
@@ -51,7 +52,7 @@ export function createTracing(names: GenAiNames, optIn = ""): Tracing {
 
 const LATEST = "gen_ai_latest_experimental";
 
-/** Returns true when the provider or the gateway failed, false when the caller disconnected. */
+/** Returns true when the provider or the gateway failed. A caller who disconnects is not a failure. */
 function isFailure(ending: Ending, shared: GenAiAttributes): boolean {
   return "error.type" in shared && ending !== "client_abort";
 }
@@ -91,8 +92,8 @@ const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 type Measure = (ended: EndedRequest, shared: GenAiAttributes) => void;
 
 /**
- * Creates a histogram. Its bounds are those that the conventions recommend with SHOULD
- * (docs/gen-ai/gen-ai-metrics.md of open-telemetry/semantic-conventions-genai).
+ * Creates a histogram. The conventions recommend the bounds with SHOULD (docs/gen-ai/gen-ai-metrics.md of
+ * open-telemetry/semantic-conventions-genai).
  */
 function histogramOf(
   meter: Meter,
@@ -145,7 +146,7 @@ function firstClient(meter: Meter): Measure {
 
 /**
  * Creates the measures of clients by the newest conventions (docs/gen-ai/client-inference.md of
- * open-telemetry/semantic-conventions-genai at 024a4f94, before its first release with these names).
+ * open-telemetry/semantic-conventions-genai at 024a4f94, before the first release with these names).
  */
 function latestClient(meter: Meter): Measure {
   const name = (rest: string) => `gen_ai.client.inference.${rest}`;
@@ -183,7 +184,10 @@ const TRACED = Object.values(TOKEN_COUNTS).flatMap(({ of, traced }) =>
 /** The attributes of a span or a metric. */
 type GenAiAttributes = Record<string, string | number | string[]>;
 
-/** Look-ups that keep the attributes few and free of callers' text. */
+/**
+ * Look-ups in the configuration. They keep the number of attributes' values small and callers' text out of the
+ * attributes.
+ */
 interface GenAiNames {
   /** Returns true when the configuration has a model of this name. */
   isModel(name: string): boolean;
@@ -192,7 +196,7 @@ interface GenAiNames {
 }
 
 /**
- * Returns the attributes that spans and metrics share, each with few values
+ * Returns the attributes that spans and metrics share. Each of these attributes has few different values
  * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics).
  */
 export function sharedAttributes(
@@ -218,7 +222,7 @@ export function sharedAttributes(
 }
 
 /**
- * Returns the attributes that only the span has: counts and names, never text of a prompt or an answer
+ * Returns the attributes that only the span has. They are counts and names, never text of a prompt or an answer
  * (opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans).
  */
 export function spanAttributes(
@@ -260,7 +264,10 @@ function known(
   );
 }
 
-/** Returns the status that the caller received, or the ending if it is more precise. */
+/**
+ * Returns the status of the error that the caller received, or the ending if the ending is more precise. Returns
+ * `undefined` without an error.
+ */
 function errorType(
   { status }: Readonly<RequestFacts>,
   ending: Ending,

@@ -20,7 +20,7 @@ export interface GatewayMetrics extends Metrics {
   /**
    * Returns the current values.
    *
-   * @param usage The use of limits; default: no limit.
+   * @param usage The use of limits and of groups' quotas; default: no entries.
    */
   collect(state: GatewayState, usage?: UsageState): Promise<Snapshot>;
 }
@@ -41,10 +41,10 @@ const OTHER = "other";
 /** The largest number of callers of identity providers that have labels of their own. */
 const MAX_CALLERS = 1000;
 
-/** The largest number of providers' reasons for dropping reasoning, more than any provider has. */
+/** The largest number of labels for providers' reasons to drop reasoning. No provider has as many reasons. */
 const MAX_REASONS = 20;
 
-/** The largest number of windows per connection, more than any provider has. */
+/** The largest number of windows per connection in the metrics. No provider has as many windows. */
 const MAX_WINDOWS = 32;
 
 /** Creates metrics without any counts. */
@@ -106,7 +106,7 @@ function countRequest(
   instruments.moves.inc({ connection, reason });
 }
 
-/** Counts dropped fields, and the facts that only a request with a connection has. */
+/** Counts dropped fields. If a connection served the request, also counts the facts of the answer. */
 function countAnswer(
   { facts }: EndedRequest,
   { instruments, gaps, isModel, fields, reasonLabel }: LabelBounds & {
@@ -197,8 +197,8 @@ function countCaller(
 }
 
 /**
- * Creates a function that returns the label for a name: the name itself if it is known or among the first `most`
- * unknown names, else `other`.
+ * Creates a function that returns the label for a name: If the name is known or among the first `most` unknown names,
+ * the label is the name. Otherwise it is `other`.
  */
 function createLabelBound(
   isKnown: (name: string) => boolean,
@@ -231,7 +231,7 @@ function statusClass(status: number | undefined): string {
   return status === undefined ? NONE : `${Math.floor(status / 100)}xx`;
 }
 
-/** Sets the quota gauges; windows that are no longer known disappear. */
+/** Sets the quota gauges. Windows that are no longer known disappear. */
 function setQuotas(
   quotas: readonly QuotaState[],
   { quotaLimit, quotaRemaining, quotaUsed, quotaResets }: Instruments,
@@ -248,7 +248,7 @@ function setQuotas(
   }
 }
 
-/** Sets the gauges of limits; limits that are no longer configured disappear. */
+/** Sets the gauges of limits. Limits that are no longer configured disappear. */
 function setUsage(
   { limits, groupQuotas }: UsageState,
   { groupQuotaUsed, limitUsed, limitRemaining, limitResets }: Instruments,
@@ -267,7 +267,10 @@ function setUsage(
   }
 }
 
-/** Limits the number of windows, because their names come from the providers. */
+/**
+ * Returns at most {@linkcode MAX_WINDOWS} windows per connection and group, because providers choose the names of
+ * windows.
+ */
 function limitWindows<
   Quota extends { readonly connection: string; readonly group?: string },
 >(quotas: readonly Quota[]): readonly Quota[] {
@@ -287,8 +290,8 @@ interface GapLabels {
 }
 
 /**
- * A histogram that adds all gaps of an answer at once. The client library's histogram adds one value at a time, which
- * would cost as much per chunk as the rest of the gateway.
+ * A histogram that adds all gaps of an answer at once. The client library's histogram adds one value at a time. For
+ * each chunk, this would cost as much as the rest of the gateway.
  */
 type GapHistogram = ReturnType<typeof createGapHistogram>;
 
@@ -328,7 +331,7 @@ function createGapHistogram() {
   };
 }
 
-/** Returns the samples of a series; a bucket includes the counts of all smaller ones. */
+/** Returns the samples of a series. The sample of a bucket includes the counts of all smaller buckets. */
 function samplesOf({ labels, counts, count, sumMs }: Series): object[] {
   let below = 0;
   const buckets = GAP_SECONDS.map((le, bucket) => {

@@ -16,7 +16,7 @@ export interface LogLineCounts {
   unreadable: number;
 }
 
-/** The longest line, in UTF-16 code units, many times the longest that the gateway writes. */
+/** The longest line that is read, in UTF-16 code units. The gateway writes much shorter lines. */
 const MAX_LINE_LENGTH = 1024 * 1024;
 
 /** Returns the counts of a log before its first line. */
@@ -25,12 +25,12 @@ export function noLines(): LogLineCounts {
 }
 
 /**
- * Reads a JSON log of the gateway as a stream, so that its size costs no memory. The log may be compressed with gzip or
- * zstd.
+ * Reads a JSON log of the gateway as a stream, so that a large log needs no more memory than a small log. The log may
+ * be compressed with gzip or zstd.
  *
  * @param chunks The bytes of a file, cut anywhere.
- * @param options.counts The counts to add to. They include the lines before an error.
- * @param options.isWanted Returns true for a line to read; other lines are not counted. Default: all.
+ * @param options.counts The counts to add to. After an error, these counts include the lines before the error.
+ * @param options.isWanted Returns true for a line to read. Other lines are not counted. Default: all lines are read.
  * @param options.onRequest Receives each request that was sent to a provider, in the order of the log.
  * @throws The error of `chunks`, or an error for compressed bytes that are damaged or incomplete.
  */
@@ -58,17 +58,20 @@ export async function readLog(
 }
 
 interface TextLinesOptions {
-  /** The longest line to read, in UTF-16 code units without its line feed. Longer ones are skipped. */
+  /** The longest line to read, in UTF-16 code units without its line feed. Longer lines are skipped. */
   readonly maxLength: number;
-  /** Receives a line without its line feed. The line is a view of a larger text, so copy a part before keeping it. */
+  /**
+   * Receives a line without its line feed. The line is a view of a larger text, so copy a part of the line before
+   * keeping that part.
+   */
   readonly onLine: (line: string) => void;
   /** Called once for each line that is too long. */
   readonly onLongLine: () => void;
 }
 
 /**
- * Reads the lines of a UTF-8 text of any size. It holds at most one chunk and one line. Invalid bytes are read as
- * U+FFFD. A final line feed does not begin another line.
+ * Reads the lines of a UTF-8 text of any size. Holds at most one chunk and one line in memory. Invalid bytes are read
+ * as U+FFFD. A final line feed does not begin another line.
  *
  * @param chunks The bytes, cut anywhere.
  * @throws The error of `chunks` or of a callback.
@@ -124,7 +127,7 @@ const BEGINNINGS: readonly (readonly [Compression, readonly number[]])[] = [
 const BEGINNING_LENGTH = 4;
 
 /**
- * Decompresses a file that begins as gzip or zstd, and returns any other file's bytes unchanged.
+ * Decompresses a file that begins as gzip or zstd. Yields the bytes of any other file unchanged.
  *
  * @param chunks The file, cut anywhere.
  * @throws The error of `chunks`, or an error for compressed bytes that are damaged or incomplete.
@@ -153,7 +156,7 @@ export async function* unpack(
   }
 }
 
-/** Yields the same bytes, with enough bytes in the first chunk to recognise the format. */
+/** Yields the bytes of the chunks. The first chunk that it yields is long enough to recognise the format. */
 async function* joinBeginning(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void> {

@@ -21,7 +21,7 @@ export interface RequestRecord {
   elapsedMs(): number;
   /** Returns the function to call at each chunk of a streamed response; `undefined` when chunks are not counted. */
   watchChunks(): (() => void) | undefined;
-  /** Marks the request as ended. Returns false when it has ended before. */
+  /** Marks the request as ended. Returns false when the request was already marked. */
   finish(): boolean;
   /** Returns true after {@linkcode RequestRecord.finish} was called. */
   isFinished(): boolean;
@@ -70,7 +70,7 @@ export function openRecord(
   };
 }
 
-/** The longest texts of callers and upstreams in the log, in characters; longer ones are cut. */
+/** The longest texts of callers and upstreams in the log, in characters. Longer texts are cut. */
 const MAX_LENGTH = {
   method: 16,
   model: 128,
@@ -150,7 +150,7 @@ function requestLine(
   };
 }
 
-/** Returns the model that served, if it is not the requested one. */
+/** Returns the model that served, if it is not the requested model. */
 function servedIfOther(facts: RequestFacts): string | undefined {
   const served = servedModel(facts);
   return served === facts.model ? undefined : served;
@@ -160,7 +160,7 @@ function dollars(nanos: number | undefined): number | undefined {
   return nanos === undefined ? undefined : nanos / NANOS_PER_DOLLAR;
 }
 
-/** Returns the failure of the only attempt, if the attempt was not sent. A reader of the log then counts no use. */
+/** If the only attempt was not sent, returns the failure of this attempt. A reader of the log then counts no use. */
 function unsentOnly({ attempts }: RequestFacts): Line["failure"] {
   const [only, ...others] = attempts;
   const why = only?.failed?.why;

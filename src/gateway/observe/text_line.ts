@@ -17,9 +17,9 @@ export interface LineHead {
 }
 
 /**
- * Formats a line for people: for a request, columns of fixed widths with two spaces between them. A longer value moves
- * the columns after it, so that nothing is cut. A value with two spaces in sequence is quoted and cannot imitate a
- * column.
+ * Formats a line for people. The line of a request has columns of fixed widths with two spaces between the columns. A
+ * value that is longer than its column is not cut but moves the next columns. A value with two spaces in sequence is
+ * quoted and cannot imitate a column.
  */
 export function textLine(
   { time, level, event }: LineHead,
@@ -88,7 +88,7 @@ function durationText(ms: number): string {
     : `${Math.round(ms / 1000)} s`;
 }
 
-/** Returns the tokens, with `~` where a part is estimated, and `-` where none are known. */
+/** Returns the token counts of a request, after `~` if a part is estimated. Returns `-` if no count is known. */
 function tokensText({ usage }: EventFields<"request">): string {
   const { input_tokens: input, output_tokens: output } = usage ?? {};
   if (input === undefined && output === undefined) return "-";
@@ -113,7 +113,9 @@ function notes(fields: EventFields<"request">): readonly string[] {
   ];
 }
 
-/** Created at the first line with a cost, because the creation takes longer than writing many lines. */
+/**
+ * The format of costs. It is created only for the first cost, because creating it takes longer than writing many lines.
+ */
 const costFormat = memoized((language) =>
   new Intl.NumberFormat(language, {
     maximumSignificantDigits: 3,
@@ -133,7 +135,10 @@ function pairs(fields: object): readonly string[] {
 
 const WORD_REGEXP = /^[\w./:@+-]+$/;
 
-/** Returns a text unchanged if it is words with one space between them, else as JSON; `-` when it is absent. */
+/**
+ * Returns a text unchanged if it consists of words with one space between two words. Otherwise returns the text as
+ * JSON. Returns `-` if there is no text.
+ */
 function plain(text: string | undefined): string {
   if (text === undefined) return "-";
   return WORDS_REGEXP.test(text) ? text : oneLine(text);

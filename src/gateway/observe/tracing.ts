@@ -1,7 +1,7 @@
 import type { Operation } from "@gateway/base/protocol";
 import type { EndedRequest } from "./metrics.ts";
 
-/** A request to a model, to be traced. */
+/** A request to a model that is traced. */
 export interface TracedRequest {
   readonly operation: Operation;
   readonly requestId: string;
@@ -15,7 +15,7 @@ export interface RequestSpan {
 /** Traces requests to models. */
 export interface Tracing {
   /**
-   * Serves a request inside its own span, which contains the calls to providers. The span ends with the request.
+   * Serves a request inside a span of its own. The span contains the calls to providers, and ends with the request.
    *
    * @returns The result of `serve`.
    */
