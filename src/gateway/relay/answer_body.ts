@@ -27,15 +27,16 @@ interface OpenBodyOptions {
 }
 
 /**
- * The maximum size of a chunk to translate. A hostile body may take a microsecond per byte, which blocks the event
- * loop.
+ * The maximum size of a chunk to translate, in bytes. Translating a hostile body may take a microsecond per byte, and
+ * the event loop is blocked meanwhile.
  */
 export const TRANSLATED_BYTES: number = 16 * 1024;
 
 /**
- * Opens a reader of an upstream's body, which masks the gateway's secrets. Only this reader applies the idle timeout.
+ * Opens a reader of an upstream's body. The reader masks the gateway's secrets. It alone applies the idle timeout.
  *
- * It throws `IdleError` after that timeout, and the reason of the attempt's signal when the signal aborts.
+ * The reader throws `IdleError` when the idle timeout passes. If the attempt's signal aborts, the reader throws the
+ * signal's reason.
  */
 export function openBody(
   body: ByteSource,
@@ -71,19 +72,19 @@ interface HoldBackOptions<Verdict extends object> {
   readonly maxBytes?: number;
 }
 
-/** The longest hold without a deadline, in milliseconds (docs/design.md#failover). */
+/** The longest time for which an answer without a deadline is held back, in milliseconds (docs/design.md#failover). */
 const MAX_HOLD_MS = 15_000;
 
-/** The most bytes that are held back by default. A provider may send white space without end. */
+/** The most bytes that are held back by default. They are limited because a provider may send endless white space. */
 const MAX_HELD_BYTES = 256 * 1024;
 
 /**
- * Holds an answer back until its first output, because no attempt may follow once bytes are sent. The source keeps the
- * bytes for its reader.
+ * Holds an answer back until the judge has classified its beginning, because no other attempt may follow once the
+ * caller has got bytes. The source keeps the bytes that are held back, and its reader gets them later.
  *
- * @returns The verdict of the judge; `undefined` after `maxBytes`, and after `MAX_HOLD_MS` without a deadline. The
- * caller then gets the bytes so far.
- * @throws {GatewayError} `timeout` after the deadline.
+ * @returns The verdict of the judge. `undefined` if the judge has none after `maxBytes` bytes, or after `MAX_HOLD_MS`
+ * when there is no deadline. The caller then gets the bytes so far.
+ * @throws {GatewayError} `timeout` if the judge has no verdict at the deadline.
  * @throws The errors of the source and of the judge.
  */
 export async function holdBack<Verdict extends object>(
@@ -123,8 +124,8 @@ export async function holdBack<Verdict extends object>(
 }
 
 /**
- * The end of an answer in its protocol: `whole` with the protocol's own end, `failed` with an error, `cut` with
- * neither.
+ * How an answer ended: `whole` if the end that its protocol defines has arrived, `failed` if an error ended the answer,
+ * `cut` if neither arrived.
  */
 export type AnswerEnd = "whole" | "failed" | "cut";
 
@@ -140,8 +141,8 @@ interface AnswerEnding {
 
 /**
  * Returns the ending of a request whose answer was streamed, and records the reason. A caller that has the whole answer
- * was served, even if it then disconnects, as Codex does after the last event. A caller that stopped reading was not
- * served.
+ * was served, even if the caller then disconnects, as Codex does after the last event. A caller that stopped reading
+ * was not served.
  */
 export function endingOf(
   end: PassThroughEnd,
@@ -192,13 +193,16 @@ type PassThroughOptions = ConstructorParameters<typeof PassThrough>[1];
 
 interface PassOnOptions
   extends Omit<PassThroughOptions, "isAwaited" | "onEnd"> {
-  /** Returns the end of the answer, and the failure that ended it. `isWhole` is true when the body came to its end. */
+  /**
+   * Returns how the answer ended, and the failure, if one ended the answer. `isWhole` is true when the body is
+   * complete.
+   */
   readonly onEnd: (
     isWhole: boolean,
   ) => Pick<AnswerEnding, "answerEnd" | "failure">;
 }
 
-/** Sends an answer to the caller as it arrives. Its end ends the request. */
+/** Sends an answer to the caller as the answer arrives. When the answer ends, the request ends. */
 export function passOn(
   source: ByteReader,
   attempt: Attempt,

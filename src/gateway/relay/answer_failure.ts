@@ -18,8 +18,8 @@ export interface AnswerFailureOptions {
 }
 
 /**
- * Decodes an error response. The retry time comes from the headers (RFC 9110, section 10.2.3), or else from the body. A
- * reset becomes a wait; see {@linkcode withWait}.
+ * Decodes an error response. The retry time comes from the headers (RFC 9110, section 10.2.3), or else from the body.
+ * {@linkcode withWait} turns the time of a reset into a wait.
  *
  * @param body `undefined` when the body cannot be read.
  */
@@ -31,7 +31,7 @@ export function answerFailure(
   const failure = secrets.leaveOut(
     CODECS[protocol].decodeFailure(status, body),
   );
-  // No wait makes a request smaller.
+  // The request alone exceeds the limit, so no wait helps.
   if (isOverLimit(failure)) return failure;
   const nowMs = clock.now();
   return withWait(
@@ -44,8 +44,8 @@ export function answerFailure(
 }
 
 /**
- * Returns a failure with the time of its reset as a wait from now. Whether the failure is final depends on other
- * connections.
+ * Returns a failure with `retryAfterMs` instead of the time of its reset. If the failure also has a daily reset, the
+ * longer of the two waits counts.
  */
 export function withWait(failure: Failure, nowMs: number): Failure {
   const { resetsAtMs, resetsDaily, retryAfterMs, ...rest } = failure;

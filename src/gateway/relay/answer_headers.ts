@@ -15,8 +15,9 @@ export function idHeaders(
 }
 
 /**
- * Adds the headers that identify the request to an upstream's headers; the upstream's own `request-id` stays. It takes
- * a list, because changing the headers of a `Response` costs as much as creating one.
+ * Returns an upstream's headers with the headers that identify the request. If the upstream sent a `request-id`, that
+ * one stays. The headers are a list, because changing the headers of a `Response` costs as much as creating a
+ * `Response`.
  */
 export function withRequestId(
   headers: readonly [string, string][],
@@ -31,9 +32,9 @@ export function withRequestId(
 }
 
 /**
- * Returns the headers that an answer has beside those of every response. One names the fallback, if a fallback served.
- * The others are the connection's quota for callers of Responses, because Codex shows them, unless the provider sent
- * its own.
+ * Returns the headers that only some answers have. If a fallback served, one header names the fallback. In answers to
+ * Responses requests, the other headers are the connection's quota, because Codex shows the quota. If the provider sent
+ * such quota headers, they stay as they are.
  *
  * @param answer The provider's headers that the caller receives.
  */
@@ -54,8 +55,8 @@ export function answerHeaders(
 }
 
 /**
- * Adds two kinds of headers to a response that the gateway creates itself, unless the response has them. One kind
- * identifies the request. The other forbids caching, because caches do not know `x-api-key` as a credential.
+ * Adds headers to a response that the gateway creates itself, unless the response already has these headers. Some of
+ * the headers identify the request. One forbids caching, because caches do not know that `x-api-key` is a credential.
  */
 export function stamp(
   response: Response,
@@ -73,9 +74,9 @@ export function stamp(
 export const NOT_STORED: [string, string] = ["cache-control", "no-store"];
 
 /**
- * Returns the headers of a stream, with three that keep proxies from holding the stream back. With `no-transform`,
- * Caddy does not compress it. Caddy 2.6 needs a `content-encoding` for that, and `identity` is enough. With
- * `x-accel-buffering`, nginx passes it at once.
+ * Returns the headers of a stream, with three that keep proxies from holding the stream back. Because of
+ * `no-transform`, Caddy does not compress the stream. Caddy 2.6 compresses it nevertheless unless there is a
+ * `content-encoding`, such as `identity`. Because of `x-accel-buffering`, nginx sends every chunk at once.
  */
 export function streamHeaders(
   headers: readonly [string, string][],

@@ -25,8 +25,9 @@ export interface Attempt {
   /** The start of the attempt, on the clock of the deadlines. */
   readonly startedMs: number;
   /**
-   * True for a probe, after an attempt on the same deployment without a response, and after the loss of any kept
-   * connection. The cause of the loss, such as a firewall, may have cut other connections without a sign.
+   * True when the attempt must open a new connection: for a probe, after an attempt on the same deployment that got no
+   * response, and after the loss of any kept connection. What caused the loss, such as a firewall, may have cut other
+   * kept connections without a sign.
    */
   readonly overNewConnection: boolean;
   /** Aborts this attempt alone. */
@@ -38,7 +39,8 @@ export interface Attempt {
   /** Returns true while other requests wait for the slot of the connection. */
   readonly isAwaited?: (() => boolean) | undefined;
   /**
-   * Records an error that the upstream reports after part of its answer was sent. It shows more than a broken stream.
+   * Records an error that the upstream reports after a part of its answer was sent. Such an error names its cause,
+   * which a stream that breaks off does not.
    */
   noteFailure(failure: Failure): void;
   /** Records the parts of the translation that the upstream gets. */
@@ -57,8 +59,8 @@ export function noteDeployment(
 }
 
 /**
- * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. For a stream, the timeout for
- * the first output replaces it, unless that one is longer.
+ * Returns the timeout for the upstream's response headers, in milliseconds; 0 means none. For a stream, returns the
+ * timeout for the first output instead, unless that timeout is longer.
  */
 export function firstAnswerMs(attempt: Attempt): number {
   const { firstByteMs, firstOutputMs } = attempt.deployment.connection.timeouts;

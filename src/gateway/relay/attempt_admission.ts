@@ -38,7 +38,7 @@ type AdmissionServices = Uses<
   "queue" | "health" | "budget" | "deadlines" | "random" | "clock"
 >;
 
-/** Admits the attempts of one request, one after the other. It waits for room if the configuration allows it. */
+/** Admits the attempts of one request, one by one. If the configuration allows it, the request waits for room. */
 export class AttemptAdmission {
   readonly #request: UnservedRequest;
   readonly #services: AdmissionServices;
@@ -54,7 +54,7 @@ export class AttemptAdmission {
     request.exchange.holds.place = this.#place;
   }
 
-  /** The failed attempts that decide the next one. A rate limit is forgotten after a wait. */
+  /** The failed attempts that decide the next attempt. After a wait, earlier rate limits no longer count. */
   get counted(): readonly FailedAttempt[] {
     const { failed } = this.#request;
     return this.#before === 0
@@ -64,7 +64,7 @@ export class AttemptAdmission {
       );
   }
 
-  /** The time until the request could be served, in milliseconds, if this is too long to wait. */
+  /** The time until the request could be served, in milliseconds. Set only if the request cannot wait that long. */
   get expectedMs(): number | undefined {
     return this.#expectedMs;
   }
@@ -74,7 +74,7 @@ export class AttemptAdmission {
    *
    * @param candidates The request's candidates now. A renewed key adds a candidate.
    * @returns `undefined` when no attempt may begin in time.
-   * @throws The reason for which the request was cancelled.
+   * @throws The reason of the cancellation, if the request was cancelled.
    */
   async next(
     candidates: RoutedCandidates,
@@ -118,7 +118,7 @@ export class AttemptAdmission {
     }
   }
 
-  /** Returns true when an attempt may follow after a wait. Then earlier rate limits no longer count. */
+  /** Returns true when the next attempt may use `deployment` after a wait. Then earlier rate limits no longer count. */
   #mayFollow(deployment: Deployment, candidates: RoutedCandidates): boolean {
     const { failed } = this.#request;
     if (failed.length === 0) return true;
@@ -130,10 +130,10 @@ export class AttemptAdmission {
   }
 
   /**
-   * Returns the attempts that may follow, the best first. After a rate limit, a connection with a queue gets no retry
-   * after a pause, because the request waits in the queue instead.
+   * Returns the attempts that may follow, the best first. If the last attempt hit a rate limit and its connection has a
+   * queue, the retry after a pause is left out, because the request waits in the queue instead.
    *
-   * @param home The only place where the next attempt may begin; `undefined` for any.
+   * @param home The only place where the next attempt may begin; `undefined` if the attempt may begin anywhere.
    */
   #attempts(
     candidates: RoutedCandidates,
@@ -219,8 +219,8 @@ export class AttemptAdmission {
 }
 
 /**
- * The pause of a request that could not use its slot, in milliseconds. The health of the connection may refuse attempts
- * for a while.
+ * The pause before a request takes a slot again that it could not use, in milliseconds. A request cannot use its slot
+ * while the health of the connection refuses attempts.
  */
 const PAUSE_MS = 100;
 

@@ -34,9 +34,9 @@ export interface AttemptFailure {
    * connection.
    */
   readonly wasConnected?: boolean | undefined;
-  /** True when a kept connection was lost, which shows nothing about the upstream; see {@linkcode wasLost}. */
+  /** True when a kept connection was lost. Such a loss shows nothing about the upstream; see {@linkcode wasLost}. */
   readonly wasLost?: boolean | undefined;
-  /** The time before a connection ended without any byte of an answer, in milliseconds. */
+  /** If the connection ended before any byte of an answer: the time from the request to that end, in milliseconds. */
   readonly silentMs?: number | undefined;
 }
 
@@ -45,7 +45,7 @@ export function isLimit({ kind }: AttemptFailure): boolean {
   return kind === "rate_limited" || kind === "quota";
 }
 
-/** Returns the cause of a failure that lasts until an administrator fixes it; `undefined` for any other. */
+/** Returns the cause of a failure that lasts until an administrator fixes it; `undefined` for other failures. */
 export function lastingCause(
   { kind, status, retryAfterMs }: AttemptFailure,
 ): LastingCause | undefined {
@@ -89,15 +89,16 @@ export function evidenceOf(
 }
 
 /**
- * The statuses after which another attempt is worthwhile: those of docs/failover.md, and Cloudflare's for an origin in
- * trouble. Another attempt would only get another 501 or 505.
+ * The HTTP statuses after which another attempt is worthwhile: those in docs/failover.md, and those that Cloudflare
+ * sends when the server behind Cloudflare fails. 501 and 505 are left out, because every attempt would get the same
+ * status.
  */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([
   ...[408, 500, 502, 503, 504, 529],
   ...[520, 521, 522, 523, 524],
 ]);
 
-/** Returns the kind that an error names, unless its HTTP status contradicts it. */
+/** Returns the kind that an error names. If the HTTP status contradicts that kind, returns the kind of the status. */
 function withStatus(
   kind: FailureKind,
   status: number | undefined,

@@ -11,16 +11,16 @@ import {
   type PromptParts,
 } from "./request/prompt_parts.ts";
 
-/** Finds the causes of turns that read far less from a prompt cache than it held (docs/usage.md#dear-turns). */
+/** Finds why a turn read far less from a prompt cache than the cache held (docs/usage.md#dear-turns). */
 export interface CacheMisses {
-  /** Returns the function that finds the prompt that a caller's next prompt may continue. */
+  /** Returns a function for a caller's next prompt. It finds the earlier prompt that the next prompt may continue. */
   findPrompt(caller: Exchange["caller"]): FindPrompt;
   /**
-   * Judges a turn, once its answer's usage is known, and remembers the turn for the next one.
+   * Judges a turn when the usage of its answer is known. Remembers the turn, so that the next turn can be judged.
    *
    * @param ended The end of the request, with the provider's usage.
    * @param sent The parts of the translation that the provider got.
-   * @returns The miss; `undefined` when there was none.
+   * @returns The miss; `undefined` when the turn missed nothing or the cause is unknown.
    */
   judge(
     exchange: Pick<Exchange, "caller" | "record">,
@@ -34,16 +34,16 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The time without use after which providers may drop a prefix. OpenAI does so after 5 to 10 minutes. */
+/** The time without use after which providers may drop a cached prefix. OpenAI drops a prefix after 5 to 10 minutes. */
 const LIFETIME_MS = 5 * MINUTE_MS;
 
 /** The time for which checksums are kept. */
 const KEPT_MS = HOUR_MS;
 
-/** The longest pause after which a miss is noticed. */
+/** The longest pause between two turns after which a miss is noticed. */
 const PAUSE_KEPT_MS = DAY_MS;
 
-/** The fewest tokens of a miss. No provider caches a shorter prefix. */
+/** The fewest missed tokens that count as a miss. No provider caches a prefix with fewer tokens. */
 export const MIN_CACHED_TOKENS = 1024;
 
 /** The most checksums that are kept, some 10 bytes each. */
@@ -52,15 +52,15 @@ const MAX_KEPT_SUMS = 1_000_000;
 /** The most conversations in which a miss after a long pause is noticed. */
 const MAX_PAUSES = 10_000;
 
-/** The most prompts of one session: the main agent's, and those of helpers without a name. */
+/** The most prompts that are kept of one session: the main agent's, and those of helpers without a name. */
 const MAX_LINES = 8;
 
 const RETENTION = "prompt_cache_retention";
 
-/** The checksum of the value of `prompt_cache_retention` that requests a day. */
+/** The checksum of the value of `prompt_cache_retention` that asks the provider to keep the prompt for a day. */
 const DAY_RETENTION = crc32('"24h"');
 
-/** The state in which a turn left a cache. */
+/** The state of a prompt cache after a turn. */
 interface CacheState {
   readonly connection: string | undefined;
   /** The id of the requested model. */
@@ -77,9 +77,9 @@ interface CacheState {
 /** A turn of a conversation, with the checksums of its prompt. */
 interface Turn extends CacheState {
   readonly prompt: PromptParts;
-  /** The checksums of the translation that the provider got; `undefined` when it got the body itself. */
+  /** The checksums of the translation that the provider got; `undefined` when the provider got the body itself. */
   readonly sent: PromptParts | undefined;
-  /** The key of the prompt's first messages; `undefined` when there are too few to compare. */
+  /** The key of the prompt's first messages; `undefined` when the prompt has too few messages to compare. */
   readonly opening: string | undefined;
 }
 
@@ -89,7 +89,7 @@ interface Session {
   readonly expiresAtMs: number;
 }
 
-/** Creates an empty memory of turns. Each thread has its own. */
+/** Creates an empty memory of turns. Each thread has its own memory. */
 export function createCacheMisses(
   clock: Pick<Clock, "elapsedMs">,
 ): CacheMisses {
@@ -97,7 +97,7 @@ export function createCacheMisses(
   const sessions = new Map<string, Session>();
   /** The last states of sessions whose checksums were dropped, by key. */
   const pauses = new Map<string, CacheState>();
-  /** The last prompt of each conversation with an opening to compare, by the key of its first messages. */
+  /** The last prompt of each conversation that has enough messages to compare, by the key of the first messages. */
   const openings = new Map<string, PromptParts>();
   let sums = 0;
   /** True for a connection and model that report cache writes; false if they report only cache reads. */
@@ -139,7 +139,10 @@ export function createCacheMisses(
     pauses.delete(key);
   }
 
-  /** Returns the tokens that the cache holds after an answer. A provider that reports no writes caches all input. */
+  /**
+   * Returns the tokens that the cache holds after an answer. A provider that reports no writes is taken to cache all
+   * input.
+   */
   function tokensAfter(
     { connection, upstreamModel }: Pick<
       CacheState,
@@ -223,7 +226,7 @@ function sumsIn(
   return sent === undefined ? own : own + sumsIn(sent);
 }
 
-/** Returns how long the provider keeps what the request wrote; `undefined` when it wrote nothing. */
+/** Returns how long the provider keeps what a request wrote to the cache; `undefined` if the request wrote nothing. */
 function lifetimeOf(
   { cacheWriteTokens = 0, cacheWrite1hTokens = 0 }: TokenCounts,
   { settings }: PromptParts,
@@ -236,8 +239,9 @@ function lifetimeOf(
 }
 
 /**
- * Returns the key of the conversations that a turn may continue: its session and agent, or else the first message of
- * the user. If the first message is the system prompt, the second message counts as the user's first.
+ * Returns the key of the conversations that a turn may continue. The key is the turn's session and agent. If the client
+ * names no session, the key is the first message of the user. If the first message is the system prompt, the second
+ * message counts as the user's first.
  */
 function keyOf(
   exchange: Pick<Exchange, "caller" | "record">,
@@ -260,7 +264,10 @@ function openingOf(
   return `${caller.sha256} ${messages.slice(0, FIRST_MESSAGES)}`;
 }
 
-/** Returns the turn that a prompt continues: the one with the longest common beginning; `undefined` without any. */
+/**
+ * Returns the turn that a prompt continues: the turn whose prompt has the longest beginning in common with `prompt`.
+ * Returns `undefined` if no turn has a beginning in common with it.
+ */
 function likest(turns: readonly Turn[], prompt: PromptParts): Turn | undefined {
   let found: Turn | undefined;
   let most = 1;
@@ -273,7 +280,10 @@ function likest(turns: readonly Turn[], prompt: PromptParts): Turn | undefined {
   return found;
 }
 
-/** Returns 1 for prompts with the same tools and system prompt, and more for each equal message from the first on. */
+/**
+ * Returns 1 plus the number of equal messages at the beginning of two prompts. If the first messages differ, returns 1
+ * for equal tools and system prompts, and 0 otherwise.
+ */
 function likenessOf(one: PromptParts, other: PromptParts): number {
   const common = firstDifference(one.messages, other.messages) ??
     one.messages.length;
@@ -285,7 +295,7 @@ function likenessOf(one: PromptParts, other: PromptParts): number {
     : 0;
 }
 
-/** Returns the first index at which `later` has another sum; `undefined` when `later` begins with all of `sums`. */
+/** Returns the first index at which `later` differs from `sums`; `undefined` when `later` begins with all of `sums`. */
 function firstDifference(
   sums: readonly number[],
   later: readonly number[],

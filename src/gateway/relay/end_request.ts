@@ -6,7 +6,10 @@ import type { Exchange } from "./exchange.ts";
 /** A request at any stage. It has at least its record. */
 type EndingRequest = Pick<Exchange, "record" | "holds">;
 
-/** Does one thing at the end of a request. It may return more facts about the answer for the effects that follow. */
+/**
+ * Does one thing at the end of a request. An effect may return more facts about the answer. The effects after it get
+ * these facts.
+ */
 type Effect = (
   request: EndingRequest,
   ended: EndedRequest,
@@ -46,7 +49,7 @@ export function endRequest(request: EndingRequest, ending: Ending): void {
   const { record } = request;
   if (!record.finish()) return;
   const { facts } = record;
-  // A copy: the facts that the attempt noted are not changed.
+  // The effects change a copy. The facts that the attempt noted stay as they are.
   const answer = { ...facts.answer };
   const ended = {
     facts: { ...facts, answer },

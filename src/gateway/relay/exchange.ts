@@ -23,15 +23,15 @@ export interface Exchange {
   readonly control: AttemptControl;
 }
 
-/** The functions and resources that a request holds until it ends. `endRequest` defines the order in which they end. */
+/** The functions and resources that a request holds. When it ends, `endRequest` calls and frees them in order. */
 export class Holds {
   /** Stops listening to the caller. */
   unfollow: (() => void) | undefined = undefined;
-  /** Frees the places among the running requests of the gateway and of the caller. */
+  /** Frees the request's places among the running requests of the gateway and of the caller. */
   leave: (() => void) | undefined = undefined;
   /** The place in the queue. */
   place: { release(): void } | undefined = undefined;
-  /** Reports to the health of the connection that serves. */
+  /** Reports the request's ending to the health of the connection that serves. */
   report: ((ending: Ending) => void) | undefined = undefined;
   /** The slot of the connection that serves. */
   slot:
@@ -41,7 +41,7 @@ export class Holds {
   judgeCache:
     | ((ended: EndedRequest) => AnswerFacts["cacheMiss"])
     | undefined = undefined;
-  /** The parts of the translation that the provider got; `undefined` when it got the body itself. */
+  /** The parts of the translation that the provider got; `undefined` when the provider got the body itself. */
   sent: PromptParts | undefined = undefined;
   tally: Pick<Tally, "end"> | undefined = undefined;
   /** After a long answer, counts the conversation's time on its connection from the answer's end. */
@@ -62,8 +62,9 @@ interface FollowOptions {
 }
 
 /**
- * Creates a control that ends with {@linkcode CallerLeft} when the caller disconnects before the record finishes.
- * Listening starts only after `afterMs`, because starting to listen takes a quarter of the time of a short request.
+ * Creates the control of a request's attempts. If the caller disconnects before the record finishes, the control is
+ * cancelled with {@linkcode CallerLeft}. Listening starts only after `afterMs`, because starting to listen takes a
+ * quarter of the time of a short request.
  */
 export function followCaller(
   request: IncomingRequest,
@@ -86,8 +87,8 @@ export function followCaller(
 }
 
 /**
- * Controls the attempts of a request, one at a time. Each has its own abort controller, so aborting one does not abort
- * the next.
+ * Controls the attempts of a request, one at a time. Each attempt has its own abort controller, so aborting an attempt
+ * does not abort the next attempt.
  */
 export class AttemptControl {
   #controller: AbortController = new AbortController();
@@ -101,7 +102,7 @@ export class AttemptControl {
   /**
    * Aborts the current attempt and starts the next.
    *
-   * @throws The reason of {@linkcode AttemptControl.cancel}, once that was called.
+   * @throws The reason that {@linkcode AttemptControl.cancel} got, if it was called.
    */
   nextAttempt(): AbortController {
     this.#controller.abort();

@@ -40,7 +40,7 @@ import { type AdmittedAttempt, AttemptAdmission } from "./attempt_admission.ts";
  * Serves a request with the first attempt that gets a response (docs/design.md#failover). If all attempts fail, the
  * error names the requested model, not its fallbacks.
  *
- * @throws The error of the last attempt.
+ * @throws The error of the failed attempt that {@linkcode passFailure} chooses.
  * @throws {GatewayError} When no deployment may get the request now.
  * @throws {CallerLeft} When the caller disconnected before there was a response.
  */
@@ -85,8 +85,8 @@ export async function tryCandidates(
 }
 
 /**
- * Returns the connection with a newer key, if the refused key came from an exchange. Returns `undefined` when there is
- * no newer key, and after a second refusal.
+ * If the upstream refused a key that came from a token exchange, returns the connection with a newer key. Returns
+ * `undefined` when there is no newer key, and after a second refusal.
  */
 async function renewedAfter(
   refused: FailedAttempt,
@@ -103,7 +103,7 @@ async function renewedAfter(
   return isSecond ? undefined : await renewedConnection(connection);
 }
 
-/** Inserts the connection with the renewed key before the one whose key was refused. */
+/** Inserts the connection with the renewed key before the connection whose key was refused. */
 function withRenewed(
   task: FailoverTask,
   refused: FailedAttempt,
@@ -200,7 +200,7 @@ async function runAttempt(
       connection,
       () => services.harvest.reading(connection),
     );
-    // These are set before the next await, because the caller may leave during it, which ends the request.
+    // These are set before the next await. If the caller leaves during that await, the request ends.
     holds.slot = slot;
     holds.sent = attempt.sent;
     holds.report = (ending) => {
@@ -242,7 +242,7 @@ async function runAttempt(
       hadOutputDeadline: endsAtOutput(attempt),
     };
     try {
-      // A renewed key needs no cool-down, which would refuse other requests.
+      // After the key is renewed, no cool-down is needed. A cool-down would refuse other requests.
       const renewed = await renewedAfter(outcome, context.failed, services);
       if (renewed === undefined) report.failed(failure);
       else report.dismissed();
@@ -254,7 +254,7 @@ async function runAttempt(
   }
 }
 
-/** The failure of an answer that breaks off after its first output without an error. */
+/** The failure when an answer breaks off after its first output and names no error. */
 const BROKE_OFF: AttemptFailure = {
   kind: "broken",
   status: undefined,
@@ -309,7 +309,7 @@ function attemptOf(
   return attempt;
 }
 
-/** Adds an attempt to the record and clears the answer of the previous attempt, which the caller never saw. */
+/** Adds an attempt to the record, and clears the answer of the previous attempt. The caller never saw that answer. */
 function noteBeginning(candidate: Candidate, { record }: Exchange): void {
   const { facts } = record;
   const { deployment } = candidate;

@@ -28,15 +28,15 @@ interface FailedRequest {
   /** The failed attempts, and the refusals of the translation. */
   readonly failed: readonly FailedAttempt[];
   readonly gate: LimitGate;
-  /** The time until the request could be served, in milliseconds, if this is too long to wait. */
+  /** The time until the request could be served, in milliseconds. Set only if the request cannot wait that long. */
   readonly expectedMs?: number | undefined;
 }
 
 /**
- * Returns or throws the error for a request that no attempt served. The error must fit the {@linkcode Outlook}: a
- * client must neither stop nor wait long if its request can soon be served, and must not retry in vain. The last
- * fitting failure is used; failures of the requested model come first. A refusal by the translation is used in two
- * cases: no candidate can serve the request, or only fallbacks can, and not soon.
+ * Returns or throws the error for a request that no attempt served. The error must fit the {@linkcode Outlook}: if its
+ * request can soon be served, a client must neither stop nor wait long; otherwise it must not retry in vain. The last
+ * failure that fits is used. Failures of the requested model come before those of fallbacks. A refusal by the
+ * translation is used in two cases: no candidate can serve the request, or only fallbacks can, and not soon.
  *
  * @returns The upstream's own error, if it may pass unchanged.
  * @throws Every other failure.
@@ -66,7 +66,7 @@ export function passFailure(
     throw refusal?.thrown;
   }
   const ofOwn = sent.filter(({ candidate }) => own.includes(candidate));
-  // A request that is too large for one account may be served by another in a moment.
+  // A request that is too large for one account may soon be served by another account.
   const rank = (one: FailedAttempt) => Number(one.failure.kind !== "too_large");
   const fitting = (ofOwn.length > 0 ? ofOwn : sent)
     .filter(({ failure }) => fitsOutlook(failure, outlook))

@@ -22,17 +22,20 @@ import type { Uses } from "./services.ts";
 
 /** Applies the limits of a token to each attempt of a request. */
 export interface LimitGate {
-  /** Returns true when the limits have room for an attempt, and reserves its usage. */
+  /** Returns true when the limits have room for an attempt. Then also reserves the usage of the attempt. */
   enter(candidate: Candidate): Soon<boolean>;
   /** Takes back the last {@linkcode LimitGate.enter}, because the attempt did not begin. */
   withdraw(): void;
-  /** Returns the time until which a limit excludes a candidate, in milliseconds since 1970; `undefined` for none. */
+  /**
+   * Returns the time until which a limit excludes a candidate, in milliseconds since 1970; `undefined` if no limit
+   * does.
+   */
   limitedUntilMs(candidate: Candidate): number | undefined;
   /** Returns the error for a caller whose limit excluded a candidate. */
   refusal(candidate: Candidate): GatewayError | undefined;
   /**
    * Adds a response header with the limits that are nearly used up. In a Responses answer, also makes Codex show the
-   * limit with the least room, unless the provider's quota has less.
+   * limit with the least room, unless the provider's quota has less room.
    */
   warn(answer: Pick<Response, "headers">, operation: Operation): void;
 }
@@ -94,7 +97,7 @@ export function createLimitGate(
   };
 }
 
-/** Codex shows windows of an hour and more. */
+/** The windows of the limits that Codex can show. Codex shows only windows of an hour and more. */
 const SHOWN_WINDOWS: ReadonlySet<string> = new Set([
   "hour",
   "day",

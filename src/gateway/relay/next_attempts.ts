@@ -14,14 +14,14 @@ export interface FailedAttempt {
   readonly thrown: unknown;
   /** True when the deadline of the first output limited the attempt's wait. Another wait would exceed that deadline. */
   readonly hadOutputDeadline?: boolean;
-  /** The connection with a newer key, if its exchanged key was refused. */
+  /** The connection with a newer key, if the upstream refused the connection's exchanged key. */
   readonly renewed?: Connection | undefined;
 }
 
 /** The failed attempts of a request. */
 export interface FailedAttempts {
   readonly failed: readonly FailedAttempt[];
-  /** The failed attempts that decide the next one. Rate limits before a wait do not count. */
+  /** The failed attempts that decide the next attempt. Rate limits before a wait do not count. */
   readonly counted: readonly FailedAttempt[];
 }
 
@@ -32,7 +32,7 @@ export interface NextAttempt {
   readonly waitMs: number;
   /** True when the last attempt used the same candidate. */
   readonly isRepeat: boolean;
-  /** True for a silent candidate, which is asked again only if nothing else can serve. */
+  /** True for another attempt with a silent candidate. Such an attempt is made only if nothing else can serve. */
   readonly isReturn: boolean;
 }
 
@@ -40,8 +40,8 @@ export interface NextAttempt {
 export const MAX_ATTEMPTS = 3;
 
 /**
- * The longest `Retry-After` after which the same candidate is asked again, and the longest wait without a byte that
- * does not count as silence, in milliseconds.
+ * A limit for two times, in milliseconds. After a longer `Retry-After`, the same candidate is not asked again. A longer
+ * wait without a byte counts as silence.
  */
 const MAX_WAIT_MS = 5000;
 
@@ -74,12 +74,12 @@ const RETRY_BY_KIND = {
   untranslatable: "elsewhere",
 } as const satisfies Record<AttemptFailureKind, string>;
 
-/** Returns true when an attempt sent its request: the translation did not refuse it. */
+/** Returns true when an attempt sent its request, because the translation did not refuse the request. */
 export function wasSent({ failure: { kind } }: FailedAttempt): boolean {
   return kind !== "untranslatable";
 }
 
-/** Returns true when the translation refused the request for a candidate, or for one with the same translation. */
+/** Returns true when the translation refused the request for a candidate, or for another with the same translation. */
 export function isRefused(
   candidate: Candidate,
   failed: readonly FailedAttempt[],
@@ -96,7 +96,10 @@ function isSameTranslation(one: Candidate, other: Candidate): boolean {
     translationOf(one.deployment) === translationOf(other.deployment);
 }
 
-/** The settings that decide what the translation refuses. With equal settings, it refuses the same requests. */
+/**
+ * The settings that decide what the translation refuses. With equal settings, the translation refuses the same
+ * requests.
+ */
 const translationOf = oncePer(({ connection, model }: Deployment) => {
   const { service, endpoints, strict, omit, ability } = connection;
   const { upstream, maxOutputTokens = null, omit: omitted } = model;
@@ -107,19 +110,19 @@ const translationOf = oncePer(({ connection, model }: Deployment) => {
 });
 
 /**
- * Returns the attempts that may follow those that failed, the best first; none when the caller gets the error.
- * Candidates that the translation refused are left out.
+ * Returns the attempts that may follow the failed attempts, the best first. Returns none when the caller must get the
+ * error. Candidates for which the translation refused the request are left out.
  *
- * A short `Retry-After` keeps a request on its connection, for its prompt cache, but not for the last attempt. In all
- * other cases an untried connection comes first, then the same one after a pause. The last attempt is reserved for the
- * fallbacks.
+ * After a short `Retry-After`, the same connection comes first, because it has the prompt cache. In all other cases an
+ * untried connection comes first, then the same connection after a pause. For the last attempt, the fallbacks come
+ * first in every case.
  *
- * If a kept connection was lost early, the same candidate comes first, at once, as if it were untried. It was not
- * reached, and the conversation should stay on it.
+ * If a kept connection was lost early, the same candidate comes first, without a pause, as if it were untried. The
+ * request did not reach this candidate, and the conversation should stay on it.
  *
- * A caller waits for a silent candidate once. All other candidates come first, other keys of the silent candidate's
- * provider last. The silent candidate is tried again only if its kept connection may have been lost and no other
- * candidate was silent.
+ * A caller waits for a silent candidate once. All other candidates come before it. Of these, other keys of the silent
+ * candidate's provider come last. The silent candidate is tried again only if its kept connection may have been lost
+ * and no other candidate was silent.
  *
  * @param random Returns a number from 0 up to 1. It spreads the retries of requests that failed together.
  */
@@ -173,7 +176,7 @@ function attemptsAfter(
     : [];
   const same = isEarlyLoss ? [fresh(candidate)] : [];
   const silent = sent.filter(wasSilent);
-  // A dial that failed cost no wait for an answer.
+  // If no connection was opened, the caller has not waited for an answer.
   const wasOpened = failure.kind !== "unreachable" || failure.wasConnected;
   const returns = silent.length === 1
     ? silent.flatMap((one) => returnsTo(one, wasOpened === true))
@@ -195,7 +198,10 @@ function wasSilent(
   return kind === "silent" || silentMs > MAX_WAIT_MS;
 }
 
-/** Returns true for another key of the same provider. The provider's silence does not depend on the key. */
+/**
+ * Returns true when two candidates differ only in the key of one provider. The provider's silence does not depend on
+ * the key.
+ */
 function isOtherKey(one: Candidate, other: Candidate): boolean {
   const [key, otherKey] = [one, other].map(({ deployment }) =>
     deployment.connection.keyOf && deployment.connection.keyOf.connection
@@ -204,7 +210,7 @@ function isOtherKey(one: Candidate, other: Candidate): boolean {
     one.deployment.model.id === other.deployment.model.id;
 }
 
-/** Returns another attempt with a silent candidate whose kept connection may have been lost. */
+/** Returns another attempt with a silent candidate, if the candidate's kept connection may have been lost. */
 function returnsTo(
   { candidate, failure, hadOutputDeadline }: FailedAttempt,
   isReturn: boolean,
@@ -237,5 +243,5 @@ function repeats(
 /** The longest extra wait after a `Retry-After`, as a share of the `Retry-After`. */
 const MAX_LATENESS = 0.1;
 
-/** The longest first pause, in milliseconds. */
+/** The longest pause before the first retry, in milliseconds. */
 const FIRST_PAUSE_MS = 500;

@@ -27,7 +27,7 @@ export interface RelayTask extends PathHead {
 
 /**
  * Sends a request's body to an upstream and returns the response (docs/design.md#native-and-translated). Ends the
- * request when the answer ends. After an error, the code that catches it ends the request.
+ * request when the answer ends. After an error, the code that catches the error ends the request.
  *
  * @throws {GatewayError} The error for the caller.
  * @throws {CallerLeft} When the caller disconnects.
@@ -108,13 +108,13 @@ export async function relay(
 /** A request whose body is read. */
 interface ReadTask {
   readonly held: HeldBody;
-  /** Keeps the same body for the attempts. It is released when the request ends, or before. */
+  /** Keeps `held` for the attempts. The body is released when the request ends, or earlier. */
   readonly body: KeptBody;
   readonly head: RequestHead;
 }
 
 /**
- * Reads the body and its head. It is a separate function, so that a waiting request does not keep the scanner in
+ * Reads the body and its head. This is a separate function, so that a waiting request does not keep the scanner in
  * memory.
  */
 async function readTask(
@@ -156,7 +156,10 @@ function uncountable(param: string): GatewayError {
   );
 }
 
-/** Records an alias and the model's id. The log, the metrics and the spans name a model by its id. */
+/**
+ * If a request names its model by an alias, records the alias and the model's id. The log, the metrics and the spans
+ * name a model by its id.
+ */
 function noteAlias(
   { own: [{ deployment }] }: Candidates,
   requested: string,
@@ -168,7 +171,10 @@ function noteAlias(
   facts.model = id;
 }
 
-/** Returns true for a complete answer. The relay never creates a platform's `Response` with a stream. */
+/**
+ * Returns true for a complete answer. A platform's `Response` is complete, because the relay creates none with a
+ * stream.
+ */
 function isWhole(answer: AnyResponse): boolean {
   return answer instanceof Response || answer.source instanceof Uint8Array;
 }

@@ -18,9 +18,10 @@ interface AttemptRequest {
 }
 
 /**
- * Sends the request of an attempt. Records the arrival of the response's headers, and the quota in them.
+ * Sends the request of an attempt. Records when the response's headers arrive, and the quota in these headers.
  *
- * @throws {GatewayError} When there is no valid response in time, or a redirect, which is never followed.
+ * @throws {GatewayError} When no valid response arrives in time, or the response is a redirect. Redirects are never
+ * followed.
  * @throws {CallerLeft} When the caller disconnected.
  */
 export async function sendRequest(

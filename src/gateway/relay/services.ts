@@ -44,13 +44,13 @@ export interface RelayServices {
   readonly harvest: Harvest;
   /** The quotas that were read last. */
   readonly quotas: Pick<QuotaService, "known">;
-  /** The same quotas, as the headers that Codex reads. */
+  /** The quotas that were read last, as headers that Codex reads. */
   readonly codexQuota: CodexQuota;
   /** Counts what each access token uses, and applies its limits. */
   readonly usage: Pick<UsageService, "open" | "refused" | "near" | "watch">;
   readonly deadlines: Deadlines;
   readonly translation: Translation;
-  /** The lessons of refusals, by the models of connections. */
+  /** What the gateway has learned from refusals, for each model of a connection. */
   readonly lessonBook: LessonBook;
   /** Sealed reasoning that waits for its tool results. */
   readonly reasoningMemory: ReasoningMemory;
