@@ -9,7 +9,7 @@ import {
 
 /** The parsed arguments of a command. */
 export interface Arguments {
-  /** The values of the given options; of a repeated option, the last one. */
+  /** The values of the given options. Of a repeated option, only the last value counts. */
   readonly values: ReadonlyMap<string, string>;
   /** The given options that take no value. */
   readonly flags: ReadonlySet<string>;
@@ -22,7 +22,7 @@ export class BadArguments extends Error {
   override readonly name = "BadArguments";
 }
 
-/** The error of a command that failed. Its message is written as it is, in whole sentences for people. */
+/** The error of a command that failed. People see the message unchanged, so it consists of whole sentences. */
 export class CommandFailed extends Error {
   override readonly name: string = "CommandFailed";
 }
@@ -34,9 +34,10 @@ export type Run<Tools> = (
 ) => Promise<number>;
 
 /**
- * Returns a command that parses its arguments before it runs, and writes the reason when they are wrong or it fails.
+ * Returns a command that parses its arguments before it runs. If the arguments are wrong or the run fails, the command
+ * writes the reason.
  *
- * @param options The options that it understands; default: those of its help.
+ * @param options The options that the command accepts; default: the options in its help.
  */
 export function command<Tools extends CliIo>(
   spec: CommandSpec,
@@ -64,7 +65,7 @@ export function command<Tools extends CliIo>(
 /**
  * Parses the arguments of a command.
  *
- * @throws {BadArguments} For the first fault in them, with a suggestion for a misspelled option.
+ * @throws {BadArguments} For the first wrong argument. For a misspelled option, the message suggests the right name.
  */
 function readArguments(
   { operands: takesOperands, options }: Pick<
@@ -80,7 +81,7 @@ function readArguments(
   let areOperands = false;
   for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
     if (areOperands || next === "-" || !next.startsWith("-")) {
-      // The error does not repeat the word: it may be a secret.
+      // The error does not repeat the word, because the word may be a secret.
       if (takesOperands === undefined) {
         throw new BadArguments("it takes options only");
       }
@@ -113,7 +114,9 @@ function readArguments(
   return { values, flags, operands };
 }
 
-/** Returns the fault of an unknown option. It repeats only what looks like a name: the rest may be a secret. */
+/**
+ * Returns the reason for an unknown option. Only the part that looks like a name is quoted: the rest may be a secret.
+ */
 function unknownOption(rawName: string, options: readonly OptionSpec[]) {
   const [shown = ""] = /^-*[a-z-]*/i.exec(rawName) ?? [];
   const known = options.map(({ name }) => `--${name}`);

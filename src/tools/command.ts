@@ -4,27 +4,27 @@ import { endSentence } from "@gateway/base/text";
 export interface OptionSpec {
   /** The name, without hyphens. */
   readonly name: string;
-  /** The placeholder of its value in a usage line, such as `FILE`; absent for an option without a value. */
+  /** The placeholder of the option's value in a usage line, such as `FILE`; absent for an option without a value. */
   readonly value?: string;
   /** The accepted values; absent when any value is accepted. */
   readonly choices?: readonly string[];
-  /** Its effect, in a few words. */
+  /** The option's effect, in a few words. */
   readonly summary: string;
 }
 
 /** The arguments and the help of a command. */
 export interface CommandSpec {
   readonly name: string;
-  /** The placeholders after the name, such as `new NAME`. */
+  /** The placeholders after the command's name in its usage line, such as `new NAME`. */
   readonly operands?: string;
   /** The words that shell completion offers for the operands. */
   readonly words?: readonly string[];
   /** True when the operands may be file names. */
   readonly takesFiles?: boolean;
-  /** Its effect, in one line. */
+  /** The command's effect, in one line. */
   readonly summary: string;
   readonly options: readonly OptionSpec[];
-  /** Further paragraphs of its help. */
+  /** Further paragraphs of the command's help. */
   readonly details?: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function synopsis({ name, operands, options }: CommandSpec): string {
     .join(" ");
 }
 
-/** Returns the help of one command: its usage line, its effect and its options. */
+/** Returns the help of one command: the command's usage line, effect and options. */
 export function commandHelp(spec: CommandSpec): string {
   const { summary, options, details = [] } = spec;
   const rows = options.map((option) =>
@@ -71,7 +71,7 @@ export function commandHelp(spec: CommandSpec): string {
 /** The longest line of a help, in characters. */
 const MAX_LINE = 88;
 
-/** Returns the usage in lines that fit a terminal. It breaks between options. */
+/** Returns the usage of a command, broken between options into lines that fit a terminal. */
 function usageText(spec: CommandSpec): string {
   const words = `usage: ${synopsis(spec)}`.split(/ (?=\[)/);
   let line = "";
@@ -92,7 +92,7 @@ function optionWords({ name, value, choices }: OptionSpec): string {
 }
 
 /**
- * Writes an error about the arguments of a command, its usage line and a pointer to its help.
+ * Writes an error about the arguments of a command, then the command's usage line and a pointer to its help.
  *
  * @param fault The reason, as the end of a sentence.
  * @returns The exit code for bad usage.
@@ -112,7 +112,7 @@ export function badArguments(
 
 /** The input and output of a command, besides files. */
 export interface CliIo {
-  /** Writes to standard output. Returns false when its reader has closed it. */
+  /** Writes to standard output. Returns false when the reader of the output has closed it. */
   readonly write: (text: string) => boolean;
   /** Writes to standard error. */
   readonly writeError: (text: string) => void;

@@ -134,7 +134,7 @@ export function reportProblems(
   return EXIT.badUsage;
 }
 
-/** Sends the requests of `--live` and `--try`; without `--live`, none. */
+/** Sends the requests of `--live` and `--try`; without `--live`, sends none. Returns the exit code. */
 async function checkLive(
   config: Config,
   { values, flags }: Arguments,
@@ -192,7 +192,9 @@ function requireOptions({ values, flags }: Arguments): void {
   }
 }
 
-/** Returns the summary of a configuration, as YAML comments when the whole configuration follows. */
+/**
+ * Returns the summary of a configuration. When the whole configuration follows, the summary consists of YAML comments.
+ */
 function summary(
   { config, warnings }: Extract<LoadResult, { config: unknown }>,
   path: string,
@@ -214,7 +216,7 @@ function summary(
   return isComment ? text.replaceAll(/^(?=.)/gm, "# ") : text;
 }
 
-/** Returns a line with the long-lived secrets, if some connection exchanges its secret for short-lived tokens. */
+/** Returns a line that names the long-lived secrets, or no line when no connection uses short-lived tokens. */
 function longLived(config: Config): readonly string[] {
   const { connections, shared } = config;
   const isKeyless = connections.some(({ auth }) =>

@@ -22,7 +22,7 @@ export const DEMO: CommandSpec = {
   options: LISTENER_OPTIONS,
 };
 
-/** A public token, named in the README: it gives access to the simulated provider only. */
+/** The demo's token, as the README has it. It need not be secret: it gives access to the simulated provider only. */
 const DEMO_TOKEN = "demo-token";
 
 /**

@@ -17,7 +17,7 @@ export const DEV: CommandSpec = {
 };
 
 /**
- * `dev`: serves when there is a configuration file or `--config` names one, else runs the demo.
+ * `dev`: serves when `--config` is given or there is a configuration file. Otherwise runs the demo.
  *
  * @returns The exit code.
  */
@@ -29,7 +29,7 @@ export const runDev: Run<CliIo> = command(DEV, async (read, io, args) => {
     : await runDemo(args, io);
 });
 
-/** Returns true when the path exists, even as a folder: `serve` reports that fault. */
+/** Returns true when there is anything at the path. When it is a folder, `serve` reports the fault. */
 async function exists(path: string): Promise<boolean> {
   try {
     await Deno.stat(path);

@@ -30,7 +30,7 @@ export interface TokenOptions {
   readonly written: WrittenNames;
   /** True when unknown columns of a list are skipped. */
   readonly ignoresColumns: boolean;
-  /** The people who are already in the file of `--to`, and so keep their token. */
+  /** The people in the file of `--to`, by name. These people keep their tokens. */
   readonly kept?: ReadonlyMap<string, unknown>;
 }
 
@@ -43,9 +43,9 @@ interface Made {
 type MadeOrProblems = Made | { readonly problems: readonly Problem[] };
 
 /**
- * Makes a token for each person of a list who has none in `kept`.
+ * Makes a token for each person of a list, except the people in `kept`.
  *
- * @returns `undefined` after it has written the problems.
+ * @returns The new tokens and the people of the list. `undefined` when there are problems, which are then written.
  */
 export async function makeMany(
   path: string,
@@ -83,7 +83,7 @@ export async function makeMany(
   return undefined;
 }
 
-/** Creates the token of a person, who is in the groups of the options and of the list. */
+/** Creates the token of a person. The token has the groups of the options and the groups in the person's row. */
 function createPerson(
   { place, name, groups }: Person,
   { access, written }: TokenOptions,
@@ -104,7 +104,7 @@ function createPerson(
 
 const TOKEN_BYTES = 32;
 
-/** Creates a token and its entry, or returns the problems that the configuration would have with it. */
+/** Creates a token and its entry. When a configuration with this entry is invalid, returns its problems instead. */
 export function createEntry(
   name: string,
   { group, connections, models, expires }: TokenAccess,
@@ -116,7 +116,7 @@ export function createEntry(
   const entry = {
     name,
     sha256: sha256Hex(token),
-    // Each entry has lists of its own: YAML writes a shared one as an alias.
+    // Each entry has lists of its own, because YAML writes a list of several entries as an alias.
     ...(only === undefined
       ? {}
       : { group: more.length === 0 ? only : [...group] }),
@@ -208,7 +208,7 @@ export function problemsAt(
   return messages.map((message) => ({ path, message }));
 }
 
-/** Reads a file with `read`, or writes the reason why it cannot. */
+/** Reads a file with `read`. When this fails, writes the reason and returns `undefined`. */
 export async function readFrom<Value>(
   path: string,
   read: (path: string) => Promise<Value | undefined>,

@@ -5,7 +5,7 @@ export interface Person {
   /** The location in the list, for messages. */
   readonly place: string;
   readonly name: string;
-  /** The groups in the person's row, perhaps none; `undefined` when the list has no `group` column. */
+  /** The groups in the person's row; may be empty. `undefined` when the list has no `group` column. */
   readonly groups: readonly string[] | undefined;
 }
 
@@ -21,7 +21,7 @@ interface Columns {
   readonly rowMessage: string;
 }
 
-/** A name on each line. */
+/** The columns of a list that is no table: a name on each line. */
 const PLAIN: Columns = {
   delimiters: ",;\t",
   count: 1,
@@ -37,9 +37,10 @@ interface ListOptions {
 }
 
 /**
- * Parses a list of people: a name on each line, or a table (CSV) whose first line names its columns, `name` and perhaps
- * `group`. Skips empty lines and lines that begin with `#`. Commas or semicolons separate several groups in a cell. A
- * malformed line is a problem, because a misread name or group would give access to the wrong people.
+ * Parses a list of people. The list has a name on each line, or is a table (CSV) whose first line names the columns:
+ * `name` and perhaps `group`. Skips empty lines and lines that begin with `#`. Commas or semicolons separate several
+ * groups in a cell. A malformed line is reported as a problem, because a misread name or group would give access to the
+ * wrong people.
  *
  * @returns The people in order, and the problems of the list.
  */
@@ -84,7 +85,7 @@ const COLUMNS: ReadonlyMap<string, "name" | "group"> = new Map([
 ]);
 
 /**
- * Returns the columns that the first line of a list names, or the reasons why it cannot be used.
+ * Returns the columns that the first line of a list names, or the reasons why this line cannot be used.
  *
  * @returns `undefined` when the line is a person's name: such a list has no columns.
  */

@@ -51,7 +51,7 @@ export function readServeOptions(
   };
 }
 
-/** Returns the exit code of a command that served. */
+/** Returns the exit code of a command that has served, by the reason for its end. */
 export function exitCode(ending: ServeEnding): number {
   switch (ending) {
     case "stopped":

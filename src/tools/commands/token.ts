@@ -73,8 +73,9 @@ export const TOKEN: CommandSpec = {
 };
 
 /**
- * `token new NAME`: creates a token, and prints it with its entry for the configuration. The entry holds only the
- * hash of the token. With `--many FILE`, it does so for each name in a file. Other options set what the tokens may use.
+ * `token new NAME`: creates a token, and prints the token with its entry for the configuration. The entry holds only
+ * the hash of the token. With `--many FILE`, the command creates a token for each name in the file. Other options set
+ * what the tokens may use.
  *
  * @returns The exit code.
  */
@@ -131,7 +132,7 @@ function accessIn(values: ReadonlyMap<string, string>): TokenAccess {
   };
 }
 
-/** Returns the problems of the options once, so that they are not repeated for each token. */
+/** Returns the problems of the options that all tokens share, so that no problem is repeated for each token. */
 function optionProblems(
   { access, written }: TokenOptions,
 ): readonly Problem[] {
@@ -168,7 +169,10 @@ function printOne(name: string, options: TokenOptions, io: CliIo): number {
   return EXIT.good;
 }
 
-/** Prints the entries of all names to standard output, and their tokens to standard error; or only the problems. */
+/**
+ * Prints the entries of all names to standard output, and the tokens to standard error. When there are problems, prints
+ * only the problems.
+ */
 async function printMany(
   path: string,
   options: TokenOptions,
@@ -181,7 +185,10 @@ async function printMany(
   return EXIT.good;
 }
 
-/** Adds the people of a list to a file, except those already in it, and writes the new tokens to another file. */
+/**
+ * Adds the people of a list to a file, except the people who are already in the file. Writes the new tokens to another
+ * file.
+ */
 async function addMany(
   path: string,
   options: TokenOptions,

@@ -20,7 +20,7 @@ interface StaffFile {
 /**
  * Reads the file that people are added to.
  *
- * @throws {CommandFailed} When it is not a file of tokens, or cannot be read.
+ * @throws {CommandFailed} When the file is not a file of tokens, or cannot be read.
  */
 export async function readStaffFile(path: string): Promise<StaffFile> {
   const text = await Deno.readTextFile(path).catch((error) => {
@@ -44,7 +44,7 @@ export async function readStaffFile(path: string): Promise<StaffFile> {
   };
 }
 
-/** Returns the entries in the text of a file; `undefined` when it is not a file of tokens. */
+/** Returns the entries in the text of a file; `undefined` when the file is not a file of tokens. */
 function entriesIn(text: string): readonly unknown[] | undefined {
   const yaml = readYaml(text);
   return !("problem" in yaml) && isMapping(yaml.value) &&
@@ -69,7 +69,7 @@ export function staffText(entries: readonly StaffEntry[]): string {
     stringifyYaml({ tokens: entries });
 }
 
-/** Returns a line for each name and its token, with a tab between them. */
+/** Returns a line for each token: the name, a tab and the token. */
 export function secretsText(
   made: readonly { readonly entry: StaffEntry; readonly token: string }[],
 ): string {
@@ -77,8 +77,9 @@ export function secretsText(
 }
 
 /**
- * Writes new tokens to a new file that only its owner can read, and adds their entries to the file of people. The file
- * of people is replaced in one step, and keeps its owner and mode. If that fails, the file of tokens is removed.
+ * Writes new tokens to a new file that only its owner can read, and adds the tokens' entries to the file of people. The
+ * file of people is replaced in one step, and keeps its owner and mode. If the replacement fails, the file of tokens is
+ * removed.
  *
  * @throws {CommandFailed} When nothing was written.
  */
@@ -124,7 +125,7 @@ const PRIVATE_MODE = 0o600;
 async function writeNew(path: string, text: string): Promise<void> {
   const options = { createNew: true, mode: PRIVATE_MODE };
   await Deno.writeTextFile(path, text, options).catch(async (error) => {
-    // A full disk leaves a part of the text behind.
+    // On a full disk, a part of the text may have been written.
     const isOther = error instanceof Deno.errors.AlreadyExists;
     if (!isOther) await Deno.remove(path).catch(() => {});
     throw new CommandFailed(`Cannot write ${path}: ${writeFault(error)}`);
