@@ -60,7 +60,7 @@ const sharedSchema = z.strictObject({
     "Path of a file with the password, relative to this file.",
   ),
   ca: text().optional().describe(
-    "Path of a PEM file, relative to this file, with certificates that verify the store's. Default: the system's.",
+    "Path of a PEM file with the authorities that the store's certificate may come from, relative to this file. Default: the system's.",
   ),
   prefix: z.string().regex(PREFIX_REGEXP, {
     error: "must be 1 to 64 printable ASCII characters without spaces.",
@@ -87,7 +87,7 @@ const alertsSchema = z.strictObject({
     "The URL that gets each warning as a POST with JSON. Slack, Teams and Mattermost show its `text`.",
   ),
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]+$/), text().meta(secret()))
-    .default({}).describe("Headers of these requests, such as a credential."),
+    .default({}).describe("Headers of each POST, such as a credential."),
   at: z.array(wholeNumber({ min: 1, max: 100 })).min(1, {
     error: "must not be empty. Leave out `alerts` to send none.",
   }).default([80, 90, 100])
@@ -118,9 +118,9 @@ const fileSchema = z.strictObject({
   ),
   limits: limitsSchema.prefault({}).describe("Settings for reading quotas."),
   defaults: defaultsSchema.prefault({})
-    .describe("The settings of tokens and connections that set none."),
+    .describe("Settings for tokens and connections without their own."),
   groups: groupsSchema.default({}).describe(
-    "Groups of tokens by name. Each may have limits that its members share, and `connections`, `models` and `max_concurrent` for those without their own.",
+    "Groups of tokens by name. Each may have limits that its members share, and `connections`, `models` and `max_concurrent` for members without their own.",
   ),
   usage: usageSchema.prefault({}).describe("Settings for counting usage."),
   alerts: alertsSchema.optional().describe(

@@ -33,9 +33,9 @@ import { connectionTimeoutsSchema } from "./server.ts";
 /** Another name of a model. A bare text is that name. */
 const aliasSchema = orBareId(
   z.strictObject({
-    id: name().describe("Another name for requests."),
+    id: name().describe("Another name for the model in requests."),
     listed: flag().optional().describe(
-      "true: GET /models lists that name. Default: as for the model.",
+      "true: GET /models lists the alias. Default: `listed` of the model.",
     ),
   }),
 );
@@ -148,15 +148,15 @@ export const modelSchema = orBareId(
   z.strictObject({
     id: name().describe("The name in callers' requests."),
     upstream: name().optional()
-      .describe("The provider's name for it. Default: the id."),
+      .describe("The provider's name for the model. Default: the id."),
     aliases: z.array(aliasSchema).default([])
-      .describe("Other names for it."),
+      .describe("Other names for the model."),
     listed: flag().default(true)
       .describe(
-        "false: GET /models leaves it out. Requests may still name it.",
+        "false: GET /models leaves the model out. Requests may still name it.",
       ),
     display_name: name().optional().describe(
-      "The name that people read instead of its id. Default: the provider's.",
+      "The name that people read instead of the id. Default: the provider's.",
     ),
     context_window: tokens().optional().describe(
       "The context window in tokens, reported to clients. Default: the provider's value.",
@@ -165,17 +165,17 @@ export const modelSchema = orBareId(
       "The most output tokens of translated requests, also reported to clients. Default: clients get the provider's value.",
     ),
     omit: z.array(text()).default([]).describe(
-      "Fields removed from its translated requests, besides those of the connection.",
+      "Fields removed from the model's translated requests, besides the connection's `omit`.",
     ),
     lessons: z.array(text()).default([]).describe(
-      "Changes to its translated requests, in the words of `check --live --try` and of the log's `lesson`.",
+      "Changes to the model's translated requests, in the words of `check --live --try` and of the log's `lesson`.",
     ),
     ability: abilitySchema.optional().describe("Over the connection's own."),
     input: z.array(z.enum(INPUT_KINDS)).min(1).optional().describe(
-      "The kinds of input that it accepts, reported to clients. Default: the provider's value.",
+      "The kinds of input that the model accepts, reported to clients. Default: the provider's value.",
     ),
     reasoning: z.array(effortSchema).optional().describe(
-      "The reasoning efforts that it accepts, reported to clients. An empty list means none. Default: the provider's value.",
+      "The reasoning efforts that the model accepts, reported to clients. An empty list means none. Default: the provider's value.",
     ),
     fallbacks: z.array(name()).default([]).describe(
       "Model ids to try in this order when no connection can serve this one.",
@@ -229,7 +229,7 @@ const variable = (example: string) =>
 /** The parts of the addresses of some services. */
 const variablesSchema = {
   region: region().optional().describe(
-    "Where the provider keeps its data, such as eu. `regions` of tokens and groups name it. For services with a region in their addresses: that region.",
+    "The region in which the provider keeps data, such as eu, for `regions` of tokens and groups. If the service's addresses contain a region: that region.",
   ),
   resource: variable("my-resource").describe(
     "The Azure resource in the service's addresses, for the services that need one.",
@@ -253,22 +253,22 @@ export const connectionSchema = z.strictObject({
   ),
   ...variablesSchema,
   enabled: flag().default(true)
-    .describe("false: it serves no requests."),
+    .describe("false: the connection serves no requests."),
   endpoints: z.strictObject(
     mapValues(
       ENDPOINT_NAMES,
       (name) => text().optional().describe(`The base URL for ${name}.`),
     ),
   ).optional().describe(
-    "Base URLs, to which the paths of each protocol are appended. Setting one replaces all of the service's. Default: the service's own.",
+    "Base URLs, to which the paths of each protocol are appended. Setting one replaces all base URLs of the service. Default: the service's own.",
   ),
   paths: z.array(z.enum(PROTOCOLS)).default([]).describe(
-    "Protocols in which callers may use its models. The gateway translates where the provider lacks one. Default: those of the family.",
+    "Protocols in which callers may use the connection's models. The gateway translates protocols that the provider lacks. Default: those of the family.",
   ),
   auth: z.strictObject({
     scheme: z.enum(AUTH_SCHEMES).optional()
       .describe(
-        "The authentication scheme: a bearer token, a header of that name, or none. Default: the service's own, or bearer.",
+        "How the key is sent: as a bearer token, in the header x-api-key or api-key, or not at all. Default: the service's own, or bearer.",
       ),
     key: text().meta(secret()).optional()
       .describe("The provider's key, best as a variable: ${NAME}."),
@@ -291,7 +291,7 @@ export const connectionSchema = z.strictObject({
     .describe("Fields set in translated requests."),
   omit: z.array(text()).default([])
     .describe(
-      "Fields removed from translated requests. `messages[].name` removes one from each message.",
+      "Fields removed from translated requests. `messages[].name` removes `name` from each message.",
     ),
   ability: abilitySchema.optional().describe(
     "What the provider takes of translated requests, in place of what the gateway knows. `check --model ID` prints it.",
@@ -300,17 +300,21 @@ export const connectionSchema = z.strictObject({
     .describe(
       "true: a request gets a 400 when translation would drop a field.",
     ),
-  quota: quotaSchema.optional().describe("Settings for reading its quota."),
+  quota: quotaSchema.optional().describe(
+    "Settings for reading the connection's quota.",
+  ),
   max_concurrent: concurrency().optional().describe(
-    "The number of requests that it may get at once. Further requests go to another connection, or get a 503. Default: no limit.",
+    "The number of requests that the connection may get at once. Further requests go to another connection, or get a 503. Default: no limit.",
   ),
   queue: queueField().describe(
-    "Requests wait for their turn while it has no room. Default: that of `defaults`.",
+    "Requests wait for their turn while the connection has no room. Default: `queue` of `defaults`.",
   ),
   timeouts: connectionTimeoutsSchema.optional()
-    .describe("Its own deadlines. Default: those of all connections."),
+    .describe(
+      "The connection's own deadlines. Default: the top-level `timeouts`.",
+    ),
   models: z.array(modelSchema)
-    .describe("Its models: the provider's ids, or mappings."),
+    .describe("The connection's models: the provider's ids, or mappings."),
 });
 
 /** The fields of a connection in the file. */

@@ -44,22 +44,22 @@ const ruleSchema = z.strictObject({
 
 /** An entry of `identity`. */
 export const identitySchema = z.strictObject({
-  issuer: issuerSchema.describe("The `iss` of its tokens, exactly."),
+  issuer: issuerSchema.describe("The exact `iss` of the issuer's tokens."),
   audience: audienceSchema.describe(
-    "The accepted `aud` of its tokens. If this is a list, one entry must match.",
+    "The accepted `aud` of the issuer's tokens. If this is a list, one entry must match.",
   ),
   jwks_url: keysUrlSchema.optional().describe(
-    "The URL of its keys. Default: the one in issuer + /.well-known/openid-configuration.",
+    "The URL of the issuer's keys. Default: the `jwks_uri` in issuer + /.well-known/openid-configuration.",
   ),
   jwks_file: text().optional().describe(
-    "Path of a file with its keys (JWKS) instead, relative to this file.",
+    "Path of a file with the issuer's keys (JWKS), in place of jwks_url. Relative to this file.",
   ),
   name: name().default("sub").describe(
-    "The claim that names the caller. Choose one that its users cannot change.",
+    "The claim that names the caller. Choose one that users cannot change.",
   ),
   sign_in: z.strictObject({
     client: text().describe(
-      "The id of the client that the issuer has for sign-ins of people.",
+      "The id of the issuer's client for sign-ins of people.",
     ),
     scope: text().default("openid offline_access").describe(
       "The scopes that a sign-in requests.",
@@ -73,7 +73,7 @@ export const identitySchema = z.strictObject({
   rules: z.array(ruleSchema).min(1, {
     error: "must not be empty: without a rule, nobody may use anything.",
   }).describe(
-    "What its callers may use. The first rule whose `when` holds applies; without one, the response is a 403.",
+    "What the issuer's callers may use. The first rule whose `when` holds applies. If no rule applies, the response is a 403.",
   ),
 });
 

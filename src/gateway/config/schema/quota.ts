@@ -47,7 +47,9 @@ const windowSchema = z.strictObject({
       "remaining_percent",
       "used_fraction",
       "remaining_fraction",
-    ]).describe("The meaning and the form of the share."),
+    ]).describe(
+      "Whether the share is used or remaining, and whether it is a percentage or a fraction.",
+    ),
   }).optional().describe("A share of the window, instead of amounts."),
   resets_at: z.strictObject({
     at: pointer.describe("A pointer to the time."),
@@ -71,12 +73,12 @@ export const quotaSchema = z.strictObject({
   organization: text().optional().describe("The organization of a team plan."),
   project: text().optional().describe("The project of a team plan."),
   url: text().optional()
-    .describe("The address to read it from. Default: the kind's own."),
+    .describe("The address to read the quota from. Default: the kind's own."),
   key: text().meta(secret()).optional().describe(
-    "The key to read it with. Default: the connection's own.",
+    "The key to read the quota with. Default: the connection's own.",
   ),
   key_file: text().optional().describe(
-    "Path of a file with only that key, relative to this file.",
+    "Path of a file with only the quota's key, relative to this file.",
   ),
   headers: z.record(z.string(), z.string().meta(secret())).optional()
     .describe("For the kind json: headers of the request."),

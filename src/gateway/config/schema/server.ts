@@ -84,7 +84,7 @@ export const serverSchema = z.strictObject({
     "The request headers whose values become columns of the log, such as x-project. They are not sent to providers.",
   ),
   trusted_proxies: z.array(network()).default([]).describe(
-    "The addresses or networks of proxies whose X-Forwarded-For names the caller, such as 10.0.0.0/8. Default: none. The socket then names the caller.",
+    "The addresses or networks of proxies whose X-Forwarded-For names the caller, such as 10.0.0.0/8. Default: none, so that the caller's address is that of the socket.",
   ),
   removed_tokens: z.enum(["finish", "end"]).default("finish").describe(
     "What happens to the running requests of a token that leaves the configuration: they finish, or they end at once.",
@@ -95,7 +95,7 @@ export const serverSchema = z.strictObject({
     ),
     port: port.default(9090).describe("The port of the second listener."),
     port_offset: wholeNumber({ min: 1, max: 65_535 }).optional().describe(
-      "Replaces port: the second listener's port is the gateway's port plus this. Replicas on one host can then share this file.",
+      "Replaces port: the second listener's port is the gateway's port plus this number. Replicas on one host can then share this file.",
     ),
   }).optional().describe(
     "A second listener, for metrics. It needs no credential.",

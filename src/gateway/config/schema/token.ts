@@ -21,7 +21,7 @@ const MAX_COST = 1_000_000;
 /** An entry of `limits` of a token, a group or the defaults. The resolver checks the combination of fields. */
 const usageLimitSchema = z.strictObject({
   window: text().optional().describe(
-    "A calendar window: minute, hour, day, week or month, in UTC. With share, a window of the connection's quota, such as five_hour. With `per: session`, at most a day. Default: the session's entire life.",
+    "A calendar window: minute, hour, day, week or month, in UTC. With share, a window of the connection's quota, such as five_hour. With `per: session`, at most a day; default: the session's entire life.",
   ),
   per: z.literal("session").optional().describe(
     "With `session`, the limit holds for each session of a token. Requests without a session do not count.",
@@ -31,12 +31,12 @@ const usageLimitSchema = z.strictObject({
   tokens: wholeNumber({ min: 1, max: MAX_COUNT }).optional()
     .describe("The most tokens in the window, input and output together."),
   cost: decimal({ min: 0, max: MAX_COST }).optional().describe(
-    "The most US dollars in the window. Each model that counts needs a price.",
+    "The most US dollars in the window. Each model that the limit counts needs a price.",
   ),
   models: z.array(text()).min(1).optional()
-    .describe("The models that it counts. Default: all."),
+    .describe("The models that the limit counts. Default: all."),
   connections: z.array(text()).min(1).optional().describe(
-    "Names or ids of the connections that it counts. Default: all.",
+    "Names or ids of the connections that the limit counts. Default: all.",
   ),
   connection: text().optional()
     .describe("With share: the name or id of the connection."),
@@ -75,13 +75,13 @@ const weight = () => decimal({ min: 0.01, max: 100 });
 
 const groupSchema = z.strictObject({
   connections: connectionsSchema.describe(
-    "Names or ids of the connections of members that name none of their own. * is all of them.",
+    "Names or ids of connections, for members without `connections`. * is all connections.",
   ),
   models: modelsSchema.describe(
-    "Model ids of members that name none of their own. Default: every model of the connections.",
+    "Model ids, for members without `models`. Default: every model of their connections.",
   ),
   regions: regionsSchema.describe(
-    "The regions of the connections that its members may reach, whatever else they name. Default: all.",
+    "The regions whose connections the members may use, also if a member names other regions. Default: all.",
   ),
   max_concurrent: concurrency().optional().describe(
     "The `max_concurrent` of each member without its own.",
@@ -163,19 +163,19 @@ function isDistinct(names: readonly string[]): boolean {
 /** What a caller may use: the fields that a token and a rule of `identity` share. */
 export const accessFields = {
   connections: connectionsSchema.describe(
-    "Names or ids of connections. * is all of them. Default: those of its groups.",
+    "Names or ids of connections. * is all connections. Default: those of the caller's groups.",
   ),
   models: modelsSchema.describe(
-    "Model ids. * is every model of the connections. Default: those of its groups, else *.",
+    "Model ids. * is every model of the connections. Default: those of the caller's groups, else *.",
   ),
   regions: regionsSchema.describe(
-    "The regions of the connections that its requests may reach. Those of its groups apply, too. Default: all.",
+    "The regions whose connections the caller may use. The regions of its groups apply, too. Default: all.",
   ),
   max_concurrent: concurrency().optional().describe(
-    "The number of its requests that may run at once. Further ones get a 429. Default: the most of its groups, else a quarter of max_concurrent_requests.",
+    "The number of the caller's requests that may run at once. Further ones get a 429. Default: the largest number of its groups, else a quarter of max_concurrent_requests.",
   ),
   weight: weight().optional().describe(
-    "Its share where requests wait for their turn: weight 2 gets twice the time of weight 1. Default: the most of its groups, else 1.",
+    "The caller's share when requests wait for their turn: weight 2 gets twice the time of weight 1. Default: the largest weight of its groups, else 1.",
   ),
   group: z.union([
     callerName(),
@@ -184,10 +184,10 @@ export const accessFields = {
     }),
   ], { error: "must be a name or a list of names. Put a number in quotes." })
     .default([]).describe(
-      "An entry of `groups`, or a list of entries. Their settings replace those that the token leaves out. Their limits always apply, and their members share them.",
+      "The name of an entry of `groups`, or a list of names. A group's settings apply where the caller has none. A group's limits always apply, and its members share them.",
     ),
   limits: usageLimitsSchema.optional().describe(
-    "Its limits. An empty list means none. Default: the `defaults`.",
+    "The caller's limits. An empty list means none. Default: `limits` of `defaults`.",
   ),
 };
 
@@ -200,7 +200,7 @@ export const tokenSchema = z.strictObject({
     "The caller's name, for the log and the metrics. Must be unique.",
   ),
   sha256: digestsSchema.describe(
-    "The SHA-256 of the token, as `token new NAME` prints it. A list of up to 8 accepts any of its tokens.",
+    "The SHA-256 of the token, as `token new NAME` prints it. With a list of up to 8, each of these tokens is accepted.",
   ),
   expires_at: instantSchema.transform((instant) => Date.parse(instant))
     .optional().describe(

@@ -110,7 +110,7 @@ export const keysSchema = z.array(z.strictObject({
   name: z.string().regex(/^[\w.-]{1,40}$/, {
     error: "must be letters, digits, dots, hyphens or underscores.",
   }).optional().describe(
-    "The end of the name that the connection has with this key. Default: the key's number.",
+    "What follows the connection's name in the log, metrics and /limits, for this key. Default: the key's number.",
   ),
   key: text().meta(secret()).optional().describe(
     "The key, best as a variable: ${NAME}.",
@@ -118,7 +118,7 @@ export const keysSchema = z.array(z.strictObject({
   key_file: text().optional()
     .describe("Path of a file with only the key."),
   weight: decimal({ min: 0.01, max: 100 }).default(1)
-    .describe("Its share of the new conversations."),
+    .describe("The key's share of the new conversations."),
 })).min(1).describe(
   "Several keys in place of one, each a connection of its own in the log, in metrics and in /limits.",
 );
