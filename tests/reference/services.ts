@@ -1,11 +1,11 @@
-import type { QuotaKind } from "../../src/gateway/config/quota_kinds.ts";
-import { variablesOf } from "../../src/gateway/config/presets/preset.ts";
+import type { QuotaKind } from "../../src/services/quota_kinds.ts";
+import { variablesOf } from "../../src/services/preset.ts";
 import {
   SERVICE_NAMES,
   type ServiceName,
   SERVICES,
-} from "../../src/gateway/config/services.ts";
-import { starterFile } from "../../src/gateway/config/starter.ts";
+} from "../../src/services/services.ts";
+import { starterFile } from "../../src/services/starter.ts";
 
 /** The display name of each service's provider. */
 const PROVIDERS: Readonly<Record<ServiceName, string>> = {

@@ -1,5 +1,5 @@
-import { SERVICE_NAMES } from "../../src/gateway/config/services.ts";
-import { starterFile } from "../../src/gateway/config/starter.ts";
+import { SERVICE_NAMES } from "../../src/services/services.ts";
+import { starterFile } from "../../src/services/starter.ts";
 import { CLIENTS } from "../../src/page/wording/settings.js";
 import { readPages } from "../support/program/pages.ts";
 import type { Retirement } from "./dates.ts";

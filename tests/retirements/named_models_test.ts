@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { starterFile } from "../../src/gateway/config/starter.ts";
+import { starterFile } from "../../src/services/starter.ts";
 import { ownCodexEntry } from "../../src/gateway/http/codex_models.ts";
 import packed from "../../src/gateway/http/codex_models.json" with {
   type: "json",

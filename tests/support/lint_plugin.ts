@@ -11,8 +11,9 @@ const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   http1: ["base"],
   json_scan: ["base"],
   page: ["base"],
-  gateway: ["base", "codecs", "http1", "json_scan", "page"],
-  tools: ["base", "codecs", "http1", "page", "gateway"],
+  services: ["base"],
+  gateway: ["base", "codecs", "http1", "json_scan", "page", "services"],
+  tools: ["base", "codecs", "http1", "page", "services", "gateway"],
 };
 
 /** The rooms of the members that have layers inside. The first match wins. */
@@ -34,6 +35,7 @@ const LAYER_BY_PREFIX: readonly (readonly [prefix: string, layer: number])[] = [
   // A folder a protocol.
   ["codecs/", 2],
   ["json_scan/", 0],
+  ["services/", 0],
   ["http1/mod.ts", 2],
   ["http1/deno/", 2],
   ["http1/client/", 1],

@@ -1,6 +1,6 @@
 import type { Fetch } from "../upstream/call.ts";
 import type { Connection } from "../config/config.ts";
-import type { ServiceName } from "../config/services.ts";
+import type { ServiceName } from "@gateway/services";
 import { parseLightJson } from "@gateway/base/json";
 import {
   type Endpoint,

@@ -1,14 +1,13 @@
 import type { JsonObject } from "@gateway/base/json";
 import type { Endpoint, Family, Protocol } from "@gateway/base/protocol";
 import type { AwsSettings, TokenExchangeSettings } from "./token_exchange.ts";
-import type { QuotaKind } from "./quota_kinds.ts";
+import type { AuthScheme, QuotaKind } from "@gateway/services";
 import type { GeneralFields } from "./schema/config_file.ts";
 import type { ConnectionFields, ModelFields } from "./schema/connection.ts";
 import type { IdentityFields } from "./schema/identity.ts";
 import type { PublicKey } from "./schema/key_set.ts";
 import type { JsonQuota, QuotaFields } from "./schema/quota.ts";
 import type { Renamed } from "./schema/renamed.ts";
-import type { AuthScheme } from "./presets/preset.ts";
 import type { Group, Price, UsageLimit } from "./usage_limits.ts";
 
 export type { PublicKey };

@@ -12,10 +12,4 @@ export { loadConfig, type LoadResult, readYaml } from "./load.ts";
 export { configJsonSchema, includedJsonSchema } from "./schema/json_schema.ts";
 export { validate } from "./schema/problems.ts";
 export { tokenSchema } from "./schema/token.ts";
-export {
-  SERVICE_NAMES,
-  type ServiceName,
-  SERVICES_BY_KIND,
-} from "./services.ts";
-export { starterFile } from "./starter.ts";
 export { limitsOn, type Prices } from "./usage_limits.ts";

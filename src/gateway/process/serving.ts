@@ -3,7 +3,7 @@ import type { Fetch } from "../upstream/call.ts";
 import { type LastingListener, serve } from "@gateway/http1/deno";
 import { createGateway } from "../app.ts";
 import type { Config, ServerConfig } from "../config/config.ts";
-import type { ServiceName } from "../config/services.ts";
+import type { ServiceName } from "@gateway/services";
 import type { LiveConfig } from "../config/live_config.ts";
 import { oncePer } from "@gateway/base/memo";
 import type { StoreCondition } from "@gateway/base/store_condition";

@@ -5,7 +5,7 @@ import {
   type ServiceName,
   SERVICES_BY_KIND,
   starterFile,
-} from "@gateway/gateway/config";
+} from "@gateway/services";
 import { BadArguments, command, type Run } from "../arguments.ts";
 import { type CliIo, type CommandSpec, EXIT } from "../command.ts";
 

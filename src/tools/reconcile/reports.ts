@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { Prices, ServiceName } from "@gateway/gateway/config";
+import type { Prices } from "@gateway/gateway/config";
+import type { ServiceName } from "@gateway/services";
 import { PRICE_NAMES } from "@gateway/gateway/usage";
 import type { Usage } from "@gateway/codecs";
 import { requestGateway, type RequestTools } from "../gateway_client.ts";

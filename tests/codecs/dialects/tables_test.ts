@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { wordList } from "../../../src/base/collections.ts";
-import {
-  SERVICE_NAMES,
-  SERVICES,
-} from "../../../src/gateway/config/services.ts";
+import { SERVICE_NAMES, SERVICES } from "../../../src/services/services.ts";
 import {
   CLAUDE_MODELS,
   claudeRowFor,

@@ -4,8 +4,8 @@ import {
   isServiceName,
   type ServiceName,
   SERVICES,
-} from "../../../src/gateway/config/services.ts";
-import { starterFile } from "../../../src/gateway/config/starter.ts";
+} from "../../../src/services/services.ts";
+import { starterFile } from "../../../src/services/starter.ts";
 import { createLiveConfig } from "../../../src/gateway/config/live_config.ts";
 import {
   isJsonObject,

@@ -10,15 +10,9 @@ import {
   tokenFile,
 } from "../../support/gateway/config.ts";
 import { identityFile } from "../../support/gateway/identity_scene.ts";
-import {
-  SERVICE_NAMES,
-  SERVICES,
-} from "../../../src/gateway/config/services.ts";
-import {
-  fillVariables,
-  variablesOf,
-} from "../../../src/gateway/config/presets/preset.ts";
-import { QUOTA_KINDS } from "../../../src/gateway/config/quota_kinds.ts";
+import { SERVICE_NAMES, SERVICES } from "../../../src/services/services.ts";
+import { fillVariables, variablesOf } from "../../../src/services/preset.ts";
+import { QUOTA_KINDS } from "../../../src/services/quota_kinds.ts";
 import { steps } from "../../support/steps.ts";
 
 const CANARY = "sk-CANARY-0123456789";

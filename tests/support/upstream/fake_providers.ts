@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../../src/base/json.ts";
 import type { Operation } from "../../../src/base/protocol.ts";
-import type { ServiceName } from "../../../src/gateway/config/services.ts";
+import type { ServiceName } from "../../../src/services/services.ts";
 import {
   answerSchemas,
   at,

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { runInit } from "../../../src/tools/commands/init.ts";
-import {
-  SERVICE_NAMES,
-  SERVICES,
-} from "../../../src/gateway/config/services.ts";
+import { SERVICE_NAMES, SERVICES } from "../../../src/services/services.ts";
 import { schemaFaults } from "../../support/gateway/config_schema.ts";
 import type { loadConfig } from "../../../src/gateway/config/load.ts";
 import {

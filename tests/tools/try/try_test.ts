@@ -15,8 +15,8 @@ import {
   minimalFile,
   UPSTREAM_KEY,
 } from "../../support/gateway/config.ts";
-import { isServiceName } from "../../../src/gateway/config/services.ts";
-import { starterFile } from "../../../src/gateway/config/starter.ts";
+import { isServiceName } from "../../../src/services/services.ts";
+import { starterFile } from "../../../src/services/starter.ts";
 import { createStrictProvider } from "../../support/upstream/strict_provider/mod.ts";
 import { parseYaml } from "../../support/yaml.ts";
 import {

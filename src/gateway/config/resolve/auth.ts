@@ -1,6 +1,6 @@
 import type { UpstreamAuth } from "../config.ts";
 import { readNamedFile, type ResolveTools } from "../environment.ts";
-import type { AuthScheme } from "../presets/preset.ts";
+import { type AuthScheme, SERVICES } from "@gateway/services";
 import {
   isAws,
   type TokenExchangeSettings,
@@ -8,7 +8,6 @@ import {
 } from "../token_exchange.ts";
 import { type Path, valueAt } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
-import { SERVICES } from "../services.ts";
 
 interface ResolveAuthOptions extends ResolveTools {
   /** The path of the connection. For {@linkcode resolveKey}, the path of the mapping with the key. */

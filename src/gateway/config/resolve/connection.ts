@@ -21,7 +21,7 @@ import {
   modelSchema,
   rateConditionSchema,
 } from "../schema/connection.ts";
-import { SERVICES } from "../services.ts";
+import { SERVICES } from "@gateway/services";
 import type { DayHours, Price, Prices } from "../usage_limits.ts";
 
 interface ResolveConnectionOptions extends ResolveTools {

@@ -8,8 +8,12 @@ import {
 import type { Connection } from "../config.ts";
 import type { Located } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
-import { fillVariables, VARIABLES, variablesOf } from "../presets/preset.ts";
-import { SERVICES } from "../services.ts";
+import {
+  fillVariables,
+  SERVICES,
+  VARIABLES,
+  variablesOf,
+} from "@gateway/services";
 import { isLoopback } from "./server.ts";
 
 /** Resolves the base URLs of a connection, its own or its service's. Reports their problems. */

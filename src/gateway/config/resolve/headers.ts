@@ -1,8 +1,7 @@
 import type { Connection } from "../config.ts";
-import type { AuthScheme } from "../presets/preset.ts";
+import { type AuthScheme, SERVICES } from "@gateway/services";
 import type { Located } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
-import { SERVICES } from "../services.ts";
 import { schemeOf } from "./auth.ts";
 
 /** Resolves the headers that a connection adds, with names in lower case. Reports their problems. */

@@ -2,12 +2,11 @@ import { readHttpUrl } from "./endpoints.ts";
 import type { QuotaConfig } from "../config.ts";
 import { resolveKey } from "./auth.ts";
 import { headerNameFault, isHeaderValue } from "./headers.ts";
-import type { QuotaKind } from "../quota_kinds.ts";
+import { type QuotaKind, SERVICES } from "@gateway/services";
 import type { ResolveTools } from "../environment.ts";
 import type { Located } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
 import type { JsonQuota, QuotaFields } from "../schema/quota.ts";
-import { SERVICES } from "../services.ts";
 
 /** The quota fields of the file with the resolved kind. */
 type QuotaOfKind = QuotaFields & { readonly kind: QuotaKind };

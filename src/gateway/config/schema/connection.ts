@@ -8,9 +8,13 @@ import {
   PROTOCOLS,
 } from "@gateway/base/protocol";
 import { mapValues } from "@gateway/base/std";
-import { INPUT_KINDS, QUOTA_KINDS } from "../quota_kinds.ts";
-import { AUTH_SCHEMES, type Variable } from "../presets/preset.ts";
-import { SERVICE_NAMES } from "../services.ts";
+import {
+  AUTH_SCHEMES,
+  INPUT_KINDS,
+  QUOTA_KINDS,
+  SERVICE_NAMES,
+  type Variable,
+} from "@gateway/services";
 import {
   concurrency,
   decimal,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { QUOTA_KINDS } from "../quota_kinds.ts";
+import { QUOTA_KINDS } from "@gateway/services";
 import { name, secret, text } from "./fields.ts";
 
 const POINTER_REGEXP = /^(\/([^~/]|~[01])*)*$/;

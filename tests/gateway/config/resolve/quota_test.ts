@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { QuotaConfig } from "../../../../src/gateway/config/config.ts";
-import { QUOTA_KINDS } from "../../../../src/gateway/config/quota_kinds.ts";
+import { QUOTA_KINDS } from "../../../../src/services/quota_kinds.ts";
 import { readerOf } from "../../../../src/gateway/quotas/readers/mod.ts";
 import { sourceOf } from "../../quotas/quota_case.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { QUOTA_KINDS } from "../../../../src/gateway/config/quota_kinds.ts";
+import { QUOTA_KINDS } from "../../../../src/services/quota_kinds.ts";
 import {
   connectionFile,
   loadFile,

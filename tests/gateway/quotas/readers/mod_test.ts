@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { QuotaConfig } from "../../../../src/gateway/config/config.ts";
-import { QUOTA_KINDS } from "../../../../src/gateway/config/quota_kinds.ts";
+import { QUOTA_KINDS } from "../../../../src/services/quota_kinds.ts";
 import { readerOf } from "../../../../src/gateway/quotas/readers/mod.ts";
 import type { QuotaRequest } from "../../../../src/gateway/quotas/readers/reader.ts";
 import { fixture, KEY, sourceOf } from "../quota_case.ts";

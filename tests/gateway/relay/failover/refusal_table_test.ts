@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { SERVICE_NAMES } from "../../../../src/gateway/config/services.ts";
+import { SERVICE_NAMES } from "../../../../src/services/services.ts";
 import { withWait } from "../../../../src/gateway/relay/answer_failure.ts";
 import { CODECS } from "../../../../src/codecs/codecs.ts";
 import { NOW_MS } from "../../../support/gateway/config.ts";

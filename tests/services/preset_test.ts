@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { fillVariables } from "../../../../src/gateway/config/presets/preset.ts";
+import { fillVariables } from "../../src/services/preset.ts";
 import {
   configOf,
   connectionFile,
@@ -7,14 +7,14 @@ import {
   minimalFile,
   problemsOf,
   warningsOf,
-} from "../../../support/gateway/config.ts";
-import { SERVICE_NAMES } from "../../../../src/gateway/config/services.ts";
-import { starterFile } from "../../../../src/gateway/config/starter.ts";
-import { serviceEntries } from "../../../reference/services.ts";
-import { schemaFaults } from "../../../support/gateway/config_schema.ts";
-import { parseYaml } from "../../../support/yaml.ts";
-import { steps } from "../../../support/steps.ts";
-import { yamlTable } from "../../../support/yaml_table.ts";
+} from "../support/gateway/config.ts";
+import { SERVICE_NAMES } from "../../src/services/services.ts";
+import { starterFile } from "../../src/services/starter.ts";
+import { serviceEntries } from "../reference/services.ts";
+import { schemaFaults } from "../support/gateway/config_schema.ts";
+import { parseYaml } from "../support/yaml.ts";
+import { steps } from "../support/steps.ts";
+import { yamlTable } from "../support/yaml_table.ts";
 
 const BARE = { family: undefined, endpoints: undefined };
 

@@ -1,8 +1,8 @@
-import { CLOUDS } from "./presets/clouds.ts";
-import { HOSTED } from "./presets/hosted.ts";
-import { IN_HOUSE } from "./presets/in_house.ts";
-import { OPEN_MODELS } from "./presets/open_models.ts";
-import { PLAIN, type ServicePreset } from "./presets/preset.ts";
+import { CLOUDS } from "./clouds.ts";
+import { HOSTED } from "./hosted.ts";
+import { IN_HOUSE } from "./in_house.ts";
+import { OPEN_MODELS } from "./open_models.ts";
+import { PLAIN, type ServicePreset } from "./preset.ts";
 
 const PRESETS = {
   ...HOSTED,

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@gateway/base/json";
 import { type Endpoint, ENDPOINTS, type Family } from "@gateway/base/protocol";
-import type { QuotaKind } from "../quota_kinds.ts";
+import type { QuotaKind } from "./quota_kinds.ts";
 
 /** Every value of a connection's `auth.scheme`. */
 export const AUTH_SCHEMES = ["bearer", "x-api-key", "api-key", "none"] as const;
