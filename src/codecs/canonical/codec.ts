@@ -43,7 +43,7 @@ import type { AnswerEvent } from "./stream/event.ts";
 export interface Codec {
   readonly protocol: Protocol;
 
-  /** Returns the kinds of tools that the target takes. Before encoding, `bridgeTools` replaces all others. */
+  /** Returns the kinds of tools that the target takes. Before encoding, `bridgeTools` replaces all other tools. */
   toolSupport(target: ModelTarget): ToolSupport;
 
   /** Returns the parts of a request that the target takes, with the rows of the configuration. */
