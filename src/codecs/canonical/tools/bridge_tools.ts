@@ -22,14 +22,14 @@ import {
 import { fitId } from "./tool_call_id.ts";
 
 interface ToolAlias extends ToolReference {
-  /** The caller's names of arguments by the sent ones; absent when no argument was renamed. */
+  /** The caller's names of arguments by the sent names; absent when no argument was renamed. */
   readonly propertyNames?: PropertyNames | undefined;
 }
 
 /** The caller's tools by the {@linkcode toolKey} of the tools sent in their place. Tools sent unchanged are absent. */
 export type ToolAliases = ReadonlyMap<string, ToolAlias>;
 
-/** The tools that the target supports, and the caller's changes to fit it. */
+/** The tools that the target supports, and the arguments of the caller's tools that are renamed for the target. */
 interface Bridging extends ToolSupport {
   /** The renamed arguments of tools, by {@linkcode toolKey}. The target rejects their original names. */
   readonly renamed: ReadonlyMap<string, RenamedArguments>;
@@ -46,7 +46,7 @@ interface BridgedRequest {
 /** The one argument of a function that replaces a custom tool. */
 export const CUSTOM_INPUT_KEY = "input";
 
-/** Returns the key of a tool: namespace and name. `/` separates them, because no sent name contains it. */
+/** Returns the key of a tool: its namespace and its name, separated by `/`, because no sent name contains a `/`. */
 export function toolKey(
   tool: { name: string; namespace?: string | undefined },
 ): string {
@@ -62,7 +62,7 @@ export function toolKey(
  * tools with the same name only the first stays, because providers refuse duplicates.
  *
  * @param note Called with `messages` for each call whose arguments were not one JSON object, and with `tools` for a
- * tool that differs from an earlier one of the same name.
+ * tool that differs from an earlier tool with the same name.
  * @throws {GatewayError} `invalid_request` when two tools would get the same name.
  */
 export function bridgeTools(
@@ -113,7 +113,7 @@ function distinct(
   });
 }
 
-/** Returns the error for more tools than the target takes; `undefined` when it takes them. */
+/** Returns the error for more tools than the target takes; `undefined` when the target takes `count` tools. */
 export function tooManyTools(
   count: number,
   { maxTools = Infinity }: ToolSupport,
@@ -217,7 +217,7 @@ function bridgeTool(tool: Tool, support: Bridging): Tool[] {
   }
 }
 
-/** Returns the tools of a namespace. The first one's description includes the description of the namespace. */
+/** Returns the tools of a namespace. The description of the first tool gets the description of the namespace, too. */
 function withPreface(
   { name, description = "", tools }: NamespaceTool,
 ): readonly CallableTool[] {
@@ -330,7 +330,7 @@ function bridgeBlock(block: Block, support: Bridging): Block {
   }
 }
 
-/** Returns arguments with the sent names. Wraps text that is not one JSON object, because providers reject it. */
+/** Returns arguments with the sent names. Providers reject text that is not one JSON object, so it is wrapped. */
 function objectText(
   text: string,
   names: PropertyNames | undefined,

@@ -116,7 +116,7 @@ function isRunnable(
   return false;
 }
 
-/** Returns the choice in the target's terms; `undefined` for a hosted tool that does not run at the target. */
+/** Returns the choice in the target's terms; `undefined` if it demands a hosted tool that the target cannot run. */
 function choiceFor(
   choice: ToolChoice | undefined,
   tools: readonly Tool[],
@@ -140,7 +140,7 @@ function choiceFor(
   return undefined;
 }
 
-/** Removes `strict` from the tools, if only some of them have it and the target accepts it only on all of them. */
+/** Removes `strict` from all tools if only some tools have `strict` and the target takes `strict` only on all tools. */
 function sameStrictness(
   tools: readonly Tool[],
   target: ToolTarget,

@@ -15,19 +15,19 @@ export interface RenamedArguments {
   readonly parameters: JsonObject;
   /** For each name of the caller, the name that is sent. */
   readonly names: PropertyNames;
-  /** The caller's names by the sent ones. */
+  /** The caller's names by the sent names. */
   readonly originals: PropertyNames;
 }
 
 const MAX_NAME_LENGTH = 64;
 
 /**
- * The names of arguments that Claude accepts: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'". It checks
- * only the root (https://github.com/beautyfree/appstore-connect-mcp/issues/2).
+ * The names of arguments that Claude accepts: "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'". Claude
+ * checks only the root of the schema (https://github.com/beautyfree/appstore-connect-mcp/issues/2).
  */
 const LEGAL_REGEXP = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-/** Renames arguments such as `$top`, with the caller's names as titles; `undefined` when all are legal. */
+/** Renames arguments such as `$top`, with the caller's names as titles; returns `undefined` if all names are legal. */
 export function renameArguments(
   schema: JsonObject | undefined,
 ): RenamedArguments | undefined {

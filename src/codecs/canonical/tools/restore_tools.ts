@@ -16,7 +16,7 @@ export interface AnswerEdits {
   readonly cuts: readonly string[];
   /** True for a model that may write its reasoning into a tag. */
   readonly isTagged: boolean;
-  /** The binding of the answer's reasoning; absent when the upstream binds it to nothing. */
+  /** The binding of the answer's reasoning; absent when the upstream binds reasoning to no conversation. */
   readonly bound?: SealBinding | undefined;
 }
 
@@ -84,7 +84,7 @@ export function restoreTools(
   };
 }
 
-/** Returns a failure whose message names the caller's tools in place of those that were sent. */
+/** Returns a failure whose message names the caller's tools in place of the sent tools. */
 export function restoreNames(failure: Failure, aliases: ToolAliases): Failure {
   let { message } = failure;
   for (const [key, tool] of aliases) {
@@ -106,11 +106,11 @@ const STRING_PIECE_REGEXP = /[^"\\]+|\\(?:u[0-9A-Fa-f]{4}|u(?=[^]{4})|[^u])/y;
 interface CallInput {
   /** Returns the next part of the input, which may be empty. */
   push(fragment: string): string;
-  /** Returns the rest after the arguments are complete. */
+  /** Returns the rest of the input, when the arguments are complete. */
   end(): string;
 }
 
-/** Returns a reader that holds the arguments of a call until it can rename them. */
+/** Returns a reader that holds a call's arguments until their end, and then renames them. */
 function createRenamedInput(names: PropertyNames): CallInput {
   let held = "";
   return {
@@ -131,7 +131,7 @@ function createRenamedInput(names: PropertyNames): CallInput {
 
 /**
  * Returns a reader of the text in `{"input":"…"}`, so that a custom tool's input streams although the model called a
- * function. If the model wrote another form, the result comes at the end: the object's `input`, or the whole text.
+ * function. If the arguments have another form, the input comes at the end: the object's `input`, or the whole text.
  */
 export function createCustomInput(): CallInput {
   let state: "opening" | "string" | "closed" | "other" = "opening";
@@ -178,7 +178,7 @@ export function createCustomInput(): CallInput {
   };
 }
 
-/** Returns the input in a complete call's arguments, or the whole text when it is no object. */
+/** Returns the `input` in a complete call's arguments, or the whole text if it has no such string. */
 function customInputOf(text: string): string {
   const value = parseArguments(text);
   if (value !== undefined && Object.keys(value).length === 0) return "";

@@ -21,7 +21,8 @@ import { sessionId } from "./tool_call_id.ts";
 interface Call {
   text: string;
   /**
-   * The kind of the arguments, by their beginning. An object is passed on at once; other text is held until its end.
+   * The kind of the arguments, by their first character. An object is passed on as it arrives. Other text is held until
+   * the end of the call.
    */
   form: "nothing" | "object" | "other";
 }
@@ -43,15 +44,16 @@ const INVALID_ARGUMENTS =
 
 /**
  * Returns a stage that passes only calls that a caller can run: a function's arguments are a JSON object, empty or
- * `null`. Other arguments fail the answer, unless its end shows that it was cut off. Until then the block stays open,
- * because some clients run a call as soon as its block ends. A call without a name fails the answer, too. So does a
- * stop reason for calls without any call or text, because an agent would stop silently.
+ * `null`. With other arguments, the answer fails, unless its stop reason shows that it was cut off. Until the stop
+ * reason arrives, the block of such a call stays open, because some clients run a call as soon as its block ends. A
+ * call without a name makes the answer fail, too. So does the stop reason for calls in an answer without any call or
+ * text, because an agent would stop silently.
  *
- * A call has the size limits of an event, because it is parsed whole at its end.
+ * A call has the size limits of an event, because its arguments are parsed as a whole.
  *
  * This stage follows `restoreTools`, because the input of a custom tool need not be JSON.
  *
- * @param isWhole True for an answer that was not streamed. Its calls have no limits, because its body has one.
+ * @param isWhole True for an answer that was not streamed. Its calls have no limits, because its body has a limit.
  * @param ids The source of ids that are unique in the session; absent: calls keep their ids.
  */
 export function settleCalls(

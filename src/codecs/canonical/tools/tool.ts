@@ -26,7 +26,7 @@ export interface FunctionTool extends NamedTool {
   readonly kind: "function";
   /** The JSON schema of the arguments; absent means no arguments. */
   readonly parameters?: JsonObject | undefined;
-  /** True when the arguments must match the schema. Absent when the caller did not set it, which means false. */
+  /** True when the arguments must match the schema. Absent, which means false, when the caller did not set `strict`. */
   readonly strict?: boolean | undefined;
 }
 
@@ -46,19 +46,19 @@ export interface NamespaceTool {
   readonly name: string;
   readonly description?: string | undefined;
   readonly tools: readonly CallableTool[];
-  /** The tools of the namespace that the upstream runs. */
+  /** The hosted tools of the namespace. The upstream runs these tools. */
   readonly hosted?: readonly HostedTool[] | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** A tool that the upstream runs, in its own protocol's spelling. */
+/** A tool that the upstream runs, in the spelling of `protocol`. */
 export interface HostedTool {
   readonly kind: "hosted";
   readonly protocol: Protocol;
   /** The original `type`, for reports. */
   readonly type: string;
   readonly value: JsonObject;
-  /** Set for a web search that providers of other protocols may replace with their own. */
+  /** Set if the tool is a web search. A provider of another protocol may run its own web search instead. */
   readonly webSearch?: WebSearch | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
@@ -100,8 +100,8 @@ export type ToolChoice =
   };
 
 /**
- * Returns the tools that the choice allows, for targets without a list of allowed tools; all tools when the choice has
- * no list.
+ * Returns the tools that the choice allows, for targets that take no list of allowed tools. Returns all tools when the
+ * choice has no list.
  */
 export function allowedTools(
   tools: readonly Tool[],
@@ -129,12 +129,12 @@ export function nudgeForTool(choice: ToolChoice | undefined): string {
     : "Answer by calling one of the tools.";
 }
 
-/** Returns true when a call has no arguments: empty text, or `null`, which some models write instead. */
+/** Returns true when a call has no arguments: empty text or `null`. Some models write `null`. */
 function isNoArguments(text: string): boolean {
   return text.length < 64 && /^\s*(?:null)?\s*$/.test(text);
 }
 
-/** Parses a call's arguments. No arguments are an empty object, and text that is not an object is `undefined`. */
+/** Parses a call's arguments. Returns `{}` for no arguments, and `undefined` for text that is not an object. */
 export function parseArguments(text: string): JsonObject | undefined {
   if (isNoArguments(text)) return {};
   const value = parseJson(text);
@@ -149,12 +149,12 @@ export function argumentsObject(text: string): JsonObject {
   return parseArguments(text) ?? { _raw: text };
 }
 
-/** Returns arguments as text. It keeps the order of keys, because caches depend on it. */
+/** Returns arguments as text. The keys keep their order, because caches depend on the order. */
 export function argumentsText(value: unknown): string {
   return value === undefined || value === null ? "" : JSON.stringify(value);
 }
 
-/** Returns the arguments in a history as text. Some clients send an object or `"null"` instead. */
+/** Returns the arguments in a history as text. Some clients send an object, or `"null"` for no arguments. */
 export function givenArguments(value: unknown): string {
   if (typeof value !== "string") return argumentsText(value);
   return isNoArguments(value) ? "" : value;

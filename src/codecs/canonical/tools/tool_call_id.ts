@@ -7,11 +7,11 @@ import type { CanonicalRequest, Turn } from "../request/request.ts";
 interface IdRule {
   /** The longest id in characters; at least 16. */
   readonly maxLength: number;
-  /** True when it may contain any character; if false, only `A-Z a-z 0-9 _ -`. */
+  /** True when an id may contain any character; if false, only `A-Z a-z 0-9 _ -`. */
   readonly anyCharacter?: boolean | undefined;
-  /** True when it must begin with a letter, and may not contain `-`. */
+  /** True when an id must begin with a letter, and may not contain `-`. */
   readonly isPlain?: boolean | undefined;
-  /** True when it must begin with a letter; absent: false. */
+  /** True when an id must begin with a letter; absent: false. */
   readonly letterFirst?: boolean | undefined;
 }
 
@@ -49,9 +49,9 @@ const MAX_KEPT_LENGTH = 28;
 const SESSION_REGEXP = /^(([\w-]{1,28})_[0-9a-f]{8})([0-9a-f]{8})$/;
 
 /**
- * Returns an id that is unique in the caller's session. An id that only counts gets random digits, so that clients do
- * not confuse it with a call of an earlier answer. So does an id that the model repeats. {@linkcode providerId} removes
- * the digits.
+ * Returns an id that is unique in the caller's session. An id that only counts calls gets random digits, so that
+ * clients do not confuse the call with a call of an earlier answer. An id that the model repeats gets random digits,
+ * too. {@linkcode providerId} removes the digits.
  */
 export function sessionId(id: string, ids: Ids, isRepeated = false): string {
   const own = providerId(id);
@@ -61,7 +61,7 @@ export function sessionId(id: string, ids: Ids, isRepeated = false): string {
   return head + shortHash(head);
 }
 
-/** Returns the provider's id of a call. The hash in an id shows that the gateway made it, so no state is needed. */
+/** Returns the provider's id of a call. The hash in an id shows that the gateway made the id, so no state is needed. */
 export function providerId(id: string): string {
   const [, head, own = id, hash] = SESSION_REGEXP.exec(id) ?? [];
   return head !== undefined && shortHash(head) === hash ? own : id;
@@ -81,7 +81,7 @@ export function createUniqueIds(
   taken: readonly string[] = [],
 ): (id: string, forms?: readonly string[]) => string {
   const used = new Set(taken);
-  /** The number of attempts for each id so far. So repeated ids take no longer than distinct ones. */
+  /** The number of attempts for each id so far. With it, repeated ids take no longer than distinct ids. */
   const tries = new Map<string, number>();
   return (id, forms = [fitId(id, CALLER_RULE)]) => {
     let assigned = forms.find((form) => !used.has(form));
@@ -134,8 +134,8 @@ const FITTED_REGEXP = /_(\d+)(?:_(\d+))?_[0-9a-f]{8}$/;
 const PREFIXES = ["functions.", ""];
 
 /**
- * Restores the model's own ids of calls and results when the caller's protocol required others. A model that counts
- * its calls stops calling tools when its history has foreign ids.
+ * Restores the model's own ids of calls and results when the caller's protocol required other ids. A model that
+ * counts its calls stops calling tools when its history has foreign ids.
  *
  * @param turns A history in which each result directly follows its call.
  */
