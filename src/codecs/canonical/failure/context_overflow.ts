@@ -2,9 +2,9 @@ import type { ErrorWords } from "./error_words.ts";
 import { type RefusalRow, refusalRows } from "./refusal_words.ts";
 
 /**
- * All known errors for a prompt that is too long, each with a page that quotes it. A row has a code when the message
- * alone is ambiguous. Providers with the same server software send the same messages. A pattern matches no other error
- * of its provider. The last patterns come from a client's code, for servers with messages of their own.
+ * All known errors for a prompt that is too long. Each row names a page that quotes the error. A row has a code if the
+ * message alone is ambiguous. Providers with the same server software send the same messages. A pattern matches no
+ * other error of its provider. The last patterns come from a client's code, and match messages of further servers.
  */
 export const OVERFLOW_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
   gh:RooCodeInc/Roo-Code/issues/5816 /\bprompt\b.{0,60}\bis too long\b/
@@ -92,7 +92,7 @@ function isOutputAlone(message: string): boolean {
   return numberIn(OUTPUT_REGEXP.exec(message)?.[1]) >= limit;
 }
 
-/** Parses a number with commas. Returns `NaN` for none, so that every comparison is false. */
+/** Parses a number with commas. Returns `NaN` for `undefined`, so that every comparison is false. */
 export function numberIn(digits: string | undefined): number {
   return Number((digits ?? "none").replaceAll(",", ""));
 }

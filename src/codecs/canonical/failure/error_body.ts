@@ -6,8 +6,8 @@ import {
 } from "@gateway/base/json";
 
 /**
- * Returns the body of an HTTP error as JSON. For a stream, this is the data of the first event: DashScope streams its
- * errors when the request has `stream`. A body without JSON stays text, and an empty one is `undefined`.
+ * Returns the body of an HTTP error as JSON. For a stream, returns the data of the first event: DashScope streams its
+ * errors when the request has `stream`. A body without JSON stays text. Returns `undefined` for an empty body.
  */
 export function parseErrorBody(text: string): JsonValue | undefined {
   const json = parseLightJson(text);
@@ -35,7 +35,7 @@ export function isErrorBody(body: JsonObject): boolean {
     typeof message === "string" && reports(code, body);
 }
 
-/** Returns true when a field reports an error. Beside an answer, an empty value or a word for success is no error. */
+/** Returns true when a field reports an error. In an answer, an empty value or a word for success is no error. */
 function reports(value: JsonValue | undefined, body: JsonObject): boolean {
   if (value === undefined || value === null || value === false) return false;
   return !(isEmpty(value) && holdsAnswer(body));
@@ -43,7 +43,7 @@ function reports(value: JsonValue | undefined, body: JsonObject): boolean {
 
 /** Returns true when the body is an answer or an event of any protocol. */
 function holdsAnswer(body: JsonObject): boolean {
-  // An error without an envelope has a `type`, too: one with the word `error`.
+  // An error without an envelope also has a `type`, but this type contains the word `error`.
   const isEvent = typeof body.type === "string" && !/error/i.test(body.type);
   return isEvent ||
     ANSWER_KEYS.some((key) =>
@@ -59,14 +59,14 @@ function isEmpty(value: JsonValue | undefined): boolean {
 }
 
 /**
- * Matches the values for success, including the HTTP status 200. An empty list matches, too, because it converts to the
- * empty string.
+ * Matches the values for success, including the HTTP status 200. An empty list also matches, because its text is
+ * empty.
  */
 const SUCCESS_REGEXP = /^(?:0|200|ok|success|succeeded|false)?$/i;
 
 /**
- * Returns true when the beginning of a body may be an error's. The last patterns match errors without an envelope,
- * Cloudflare's errors, and MiniMax's, which give the reason only at the end.
+ * Returns true when a body with this beginning may be an error. The last patterns match errors without an envelope,
+ * errors of Cloudflare, and errors of MiniMax. MiniMax gives the reason only at the end of the body.
  *
  * @param start The first few hundred characters of the body.
  */

@@ -9,10 +9,10 @@ const INSTANT_KEY_REGEXP =
   /(?:^|limit|quota|window|usage)resets?(?:at|on|time|timestamp|date|ms)?$|^(?:available|retry)at$|^next(?:reset|flush)time$/;
 
 /**
- * Reads when an error ends: from a field of any spelling (`RetryInfo.retryDelay`, `resets_at`, `X-RateLimit-Reset`), or
- * else from words ("try again in 1.4s", "will reset at 2026-11-29 00:43:31", "3小时25分钟后").
+ * Reads the time when an error ends from a field of any spelling (`RetryInfo.retryDelay`, `resets_at`,
+ * `X-RateLimit-Reset`), or else from words ("try again in 1.4s", "will reset at 2026-11-29 00:43:31", "3小时25分钟后").
  *
- * @param isBeijing True when dates without a zone are in Beijing's time, as those of Z.ai and BigModel are.
+ * @param isBeijing True when dates without a zone are in Beijing's time. Z.ai and BigModel send such dates.
  */
 export function readTimes(
   { members, texts }: Pick<Clues, "members" | "texts">,

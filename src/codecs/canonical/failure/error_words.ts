@@ -10,14 +10,14 @@ import {
 export interface ErrorWords {
   /** Never empty. */
   readonly message?: string | undefined;
-  /** The error's type, or Google's `status` when there is none. */
+  /** The error's type, or Google's `status` when the error has no type. */
   readonly type?: string | undefined;
   /** A number as digits. */
   readonly code?: string | undefined;
   readonly param?: string | undefined;
   /** The HTTP status in the body. */
   readonly status?: number | undefined;
-  /** True when the code is MiniMax's, whose numbers have other meanings elsewhere. */
+  /** True when the code is from MiniMax. At other providers, the same numbers have other meanings. */
   readonly isBaseResponse?: boolean | undefined;
 }
 
@@ -47,7 +47,7 @@ interface Walk {
   visit(error: JsonObject): void;
 }
 
-/** The fields that may contain another error. In a router's error, `raw` holds the provider's error as text. */
+/** The fields that may contain an inner error. In a router's error, `raw` holds the provider's error as text. */
 const HOLDER_KEYS = wordList(`
   error errors innererror details detail message metadata raw data
   base_resp
@@ -111,7 +111,7 @@ function walkMetadata(metadata: JsonObject, deeper: Walk): ErrorWords {
     : words;
 }
 
-/** Reads the first error of a list, or the first few of FastAPI's, whose items name the field. */
+/** Reads the first error of a list. In a list from FastAPI, each item names a field; reads the first few items. */
 function walkList(list: readonly JsonValue[], deeper: Walk): ErrorWords {
   const [inner = {}] = list.slice(0, MAX_ITEMS)
     .map((item) => walkAny(item, deeper));
@@ -183,14 +183,14 @@ function wordsOfObject(body: JsonObject): ErrorWords {
   };
 }
 
-/** Returns Google's status, such as `INVALID_ARGUMENT`. Elsewhere `status` is a number, or the status of an answer. */
+/** Returns Google's status, such as `INVALID_ARGUMENT`. Other providers' `status` is a number or an answer's state. */
 function googleStatus(status: JsonValue | undefined): string | undefined {
   return typeof status === "string" && /^[A-Z_]+$/.test(status)
     ? status
     : undefined;
 }
 
-/** The fields with messages. The last ones are from AWS, z.ai, Baidu and problem documents (RFC 9457). */
+/** The fields with messages. The last fields are from AWS, z.ai, Baidu and problem documents (RFC 9457). */
 const MESSAGE_KEYS = wordList(`
   message error detail Message msg error_msg error_description title
 `);
@@ -232,8 +232,8 @@ const PAGE_REGEXP = /^\s*<(?:!doctype|html|head|body|\?xml|center|h1)\b/i;
 const TITLE_REGEXP = /<title[^>]{0,200}>([^<]{1,500})</i;
 
 /**
- * Returns the text of an error that is not JSON, such as a proxy's page or a line of text. For a page this is the
- * title, or its text when there is no title. The result is one line of at most 500 characters.
+ * Returns the text of an error that is not JSON, such as a proxy's page or a line of text. For a page, returns
+ * its title, or the visible text of a page without a title. The result is one line of at most 500 characters.
  *
  * @returns "" when there is no text.
  */

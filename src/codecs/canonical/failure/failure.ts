@@ -1,14 +1,14 @@
 import { asSentence, type ErrorKind } from "@gateway/base/error";
 import type { Raw } from "../content/extras.ts";
 
-/** A failure of an upstream, or an error that it reports. Its text is the upstream's, and the caller may see it. */
+/** A failure of an upstream, or an error that the upstream reports. The caller may see the upstream's text. */
 export interface Failure {
   readonly kind: FailureKind;
   /** The HTTP status; 200 or absent for a failure inside an answer. */
   readonly status?: number | undefined;
-  /** The upstream's message, or the gateway's when it sent none; never empty. */
+  /** The upstream's message, or the gateway's message if the upstream sent none; never empty. */
   readonly message: string;
-  /** The upstream's error type, for the log and its own codec. */
+  /** The upstream's error type, for the log and for the codec of the upstream's protocol. */
   readonly type?: Raw | undefined;
   /** A stable identifier, such as `context_length_exceeded`. */
   readonly code?: string | undefined;
@@ -16,14 +16,14 @@ export interface Failure {
   readonly param?: string | undefined;
   /** The time to wait before a retry, as the upstream gave it. */
   readonly retryAfterMs?: number | undefined;
-  /** The time at which an exhausted quota resets, in milliseconds since 1970. A retry before it would fail. */
+  /** The time at which an exhausted quota resets, in milliseconds since 1970. An earlier retry would fail. */
   readonly resetsAtMs?: number | undefined;
   /** The time zone at whose midnight an exhausted quota resets. */
   readonly resetsDaily?: string | undefined;
 }
 
 /**
- * The kinds of failure between the gateway and an upstream. Each protocol and the log derive their own codes from them.
+ * The kinds of failure between the gateway and an upstream. Each protocol and the log derive their codes from the kind.
  *
  * - `invalid_request`: the upstream rejected the request as malformed or unsupported.
  * - `context_too_long`: the prompt is too long for the model. `too_large`: the body is too large.
@@ -33,7 +33,7 @@ export interface Failure {
  * - `unauthenticated`: about the caller's own token, which was removed meanwhile.
  * - `quota`: the quota is used up, and waiting does not help soon. `rate_limited`: too many requests, waiting helps.
  * - `overloaded`, `timeout`, `server`: an error of the upstream itself.
- * - `unreachable`: there was no connection, or it ended before a response.
+ * - `unreachable`: there was no connection, or the connection ended before a response.
  * - `untrusted`: there was no connection, because the certificate is not valid.
  * - `silent`: a timeout of the gateway expired.
  * - `broken`: the answer is malformed or incomplete.
@@ -63,8 +63,8 @@ export type FailureKind =
   | "oversized";
 
 /**
- * The remedy for each failure: waiting, another request, or an administrator. It decides whether clients may repeat the
- * request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
+ * The remedy for each failure: waiting, another request, or an administrator. The remedy decides whether clients may
+ * repeat the request, and which error a connection in its cool-down returns (docs/failover.md#retry-or-stop).
  */
 export const REMEDIES = {
   unreachable: "wait",
@@ -101,7 +101,7 @@ interface FailureMeaning {
   readonly shown: Failure;
   /** True when the upstream's message is hidden from callers. */
   readonly isHidden: boolean;
-  /** Returns true when clients must not repeat the request, but some would because of `status`. */
+  /** Returns true when clients must not repeat the request, although `status` would make some clients repeat it. */
   isFinal(status: number): boolean;
 }
 
@@ -118,7 +118,7 @@ function isFinal(failure: Failure, status: number): boolean {
   const { kind, retryAfterMs, resetsAtMs } = failure;
   if (resetsAtMs !== undefined) return true;
   if (REMEDIES[kind] === "wait") return false;
-  // A provider that asks for a wait serves again after it.
+  // A provider that asks for a wait serves again after the wait.
   if (REMEDIES[kind] === "administrator") return retryAfterMs === undefined;
   // A status such as 409 or 501 does not show whether the request is at fault.
   return kind !== "invalid_request" && isRepeated(status);
@@ -129,7 +129,7 @@ function isRepeated(status: number): boolean {
   return status >= 500 || status === 401 || status === 403 || status === 429;
 }
 
-/** An error with a {@linkcode Failure}; decoders of upstream bodies throw no other. */
+/** An error with a {@linkcode Failure}. Decoders of upstream bodies throw only this error. */
 export class UpstreamFailure extends Error {
   override readonly name = "UpstreamFailure";
   readonly failure: Failure;
@@ -147,7 +147,7 @@ export class UpstreamFailure extends Error {
  */
 const TRY_AGAIN = "Try again later.";
 
-/** Returns the failure of an upstream that violates its protocol, with a sentence about the fault. */
+/** Returns the failure of an upstream that violates its protocol. `fault` says how, in one sentence. */
 export function brokenAnswer(fault: string): Failure {
   return { kind: "broken", message: `${asSentence(fault)} ${TRY_AGAIN}` };
 }
@@ -157,7 +157,7 @@ export const EMPTY_ANSWER: Failure = brokenAnswer(
   "The provider sent 16 MiB without any output",
 );
 
-/** Returns the error of a whole answer that the gateway cannot read, with the reason. */
+/** Returns the error for a whole answer that the gateway cannot read for the given reason. */
 export function unusableAnswer(reason: string): UpstreamFailure {
   return new UpstreamFailure({
     kind: "broken",
@@ -201,7 +201,7 @@ const REFUSED_CREDENTIAL =
 const REFUSED_WITHOUT_REASON =
   "The model's provider rejected the request without a reason. Try another request, or report it to the administrator.";
 
-/** The failures that callers see in place of ones whose text may reveal the gateway's key or account. */
+/** The failures that callers see in place of failures whose text may reveal the gateway's key or account. */
 const SHOWN_BY_KIND: Readonly<Partial<Record<FailureKind, Failure>>> = {
   authentication: hidden(REFUSED_CREDENTIAL),
   permission: hidden(REFUSED_CREDENTIAL),
@@ -228,9 +228,9 @@ export function shownFailure(failure: Failure): Failure {
 }
 
 /**
- * Returns a failure for use inside a stream, where clients see no status. They decide on a retry by words such as
- * `server_error`. When only the upstream's code or type contains such a word, it is added to the message, because the
- * caller's protocol spells codes and types differently.
+ * Returns a failure for use inside a stream. There, clients see no status and decide on a retry by words such as
+ * `server_error`. If only the upstream's code or type contains such a word, the word is added to the message, because
+ * the caller's protocol spells codes and types differently.
  */
 export function asStreamError(failure: Failure): Failure {
   const { kind, code, type, message } = failure;
@@ -249,7 +249,7 @@ export function asStreamError(failure: Failure): Failure {
 const PASSING_REGEXP =
   /server[_ ]error|internal[_ ](?:server[_ ])?error|overloaded|unavailable|rate[_ ]limit|try again/i;
 
-/** Returns true for a request that exceeds a rate limit by itself. The other `too_large`, for the body, has 413. */
+/** Returns true for a request that alone exceeds a rate limit. With status 413, `too_large` means a long body. */
 export function isOverLimit(
   { kind, status }: { readonly kind: string; readonly status?: unknown },
 ): boolean {
@@ -257,7 +257,8 @@ export function isOverLimit(
 }
 
 /**
- * Returns the provider's status; `undefined` if it is no error, or does not fit a limit or a prompt that is too long.
+ * Returns the provider's status. Returns `undefined` for a status of success, and for a status that does not fit the
+ * kind: a limit, or a prompt that is too long.
  */
 export function shownStatus({ kind, status }: Failure): number | undefined {
   if (status === undefined || status < 400 || status > 599) return undefined;
@@ -289,7 +290,7 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   529: "overloaded",
 };
 
-/** The status and the type of each kind, where the protocols agree. The status is for errors without one. */
+/** The status and the type of each kind, where the protocols agree. The status is for errors without a status. */
 export const SHAPE_BY_KIND: Readonly<
   Record<FailureKind, readonly [status: number, type: string]>
 > = {

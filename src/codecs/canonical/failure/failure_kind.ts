@@ -12,8 +12,8 @@ import { type Clues, ofAccount, readClues, readRefusal } from "./refusal.ts";
  * Reads an error of any shape, in any protocol, with or without a status. Codes and details decide first, then the
  * provider's own words, then words of any provider, and last the status.
  *
- * @param httpStatus The status of the response; 200 for an error inside an answer, whose body may name another status.
- * @param unexplained The message of an error inside an answer that has none.
+ * @param httpStatus The status of the response; 200 for an error inside an answer. The body may name another status.
+ * @param unexplained The message for an error inside an answer, if the error has no message.
  */
 export function readFailure(
   httpStatus: number,
@@ -60,7 +60,7 @@ export function readFailure(
 /** The zone in which Google's daily quotas reset: https://ai.google.dev/gemini-api/docs/rate-limits */
 const GOOGLE_ZONE = "America/Los_Angeles";
 
-/** A Chinese text, or the codes and words of Z.ai, whose dates have no zone. */
+/** A Chinese text, or the codes and words of Z.ai. Dates in such errors have no zone. */
 const BEIJING_REGEXP = /\p{Script=Han}|\blimit will reset at\b|^13[0-2]\d$/mu;
 
 /** The kinds of failure that a wait can end. */
@@ -69,14 +69,14 @@ const TIMED_KINDS: ReadonlySet<FailureKind> = new Set(
 );
 
 /**
- * The statuses with which providers reject a prompt that is too long. 403 is Together's; 500 and 502 come from servers
- * that fail on the prompt.
+ * The statuses with which providers reject a prompt that is too long. Together sends 403. Servers that fail on the
+ * prompt send 500 and 502.
  */
 const OVERFLOW_STATUSES: ReadonlySet<number | undefined> = new Set(
   [undefined, 400, 403, 413, 422, 500, 502],
 );
 
-/** Returns the kind of an error by codes, words and status. `readRefusal` may replace it. */
+/** Returns the kind of an error by codes, words and status. `readRefusal` may replace this kind. */
 function kindOf(
   status: number | undefined,
   words: ErrorWords,
@@ -129,7 +129,7 @@ const BASE_CODE_REGEXP = /\((\d{4})\)\s*$/;
 /** The codes of an account that stays closed after a payment. */
 const CLOSED = wordList("account_deactivated deactivated_workspace");
 
-/** The only kinds that a code may name with one of these statuses. With other statuses, more kinds are possible. */
+/** For some statuses, the only kinds that a code may name. With other statuses, a code may name more kinds. */
 const NAMED_BY_STATUS: Readonly<Record<number, ReadonlySet<FailureKind>>> = {
   402: new Set(["quota"]),
   403: new Set(["quota", "rate_limited", "permission"]),
@@ -144,12 +144,12 @@ const NO_MISTAKES: ReadonlySet<FailureKind> = new Set(
   ["overloaded", "timeout", "invalid_request"],
 );
 
-/** Kinds that a code cannot give a 5xx status. Some relays report a missing model for any error of their own. */
+/** Kinds that a code cannot give a 5xx status. Some relays report any error of the relay as a missing model. */
 const MISTAKES: ReadonlySet<FailureKind> = new Set(
   ["invalid_request", "not_found", "too_large"],
 );
 
-/** Returns true when the kind of a code may replace the kind of the status. */
+/** Returns true when `kind`, which a code names, may replace the kind of the status. */
 function isPlausible(kind: FailureKind, status = 200): boolean {
   const named = NAMED_BY_STATUS[status];
   if (named !== undefined) return named.has(kind);
@@ -164,7 +164,7 @@ function isPlausible(kind: FailureKind, status = 200): boolean {
   return !NO_MISTAKES.has(kind);
 }
 
-/** Codes and types of errors, in lower case, by the kind that they name. Further sources: tests/fixtures/failures.yaml. */
+/** Codes and types of errors, in lower case, by the kind that they name. See also tests/fixtures/failures.yaml. */
 const KIND_BY_WORD = byCode({
   // https://platform.openai.com/docs/guides/error-codes, https://docs.claude.com/en/api/errors, ChatGPT's back end,
   // Moonshot, New API, DashScope, Volcengine; the last lines: https://docs.z.ai/api-reference/api-code

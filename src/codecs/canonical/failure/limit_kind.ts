@@ -2,11 +2,11 @@ import type { ErrorWords } from "./error_words.ts";
 import type { Failure, FailureKind } from "./failure.ts";
 import { asWords, type Clues } from "./refusal.ts";
 
-/** A limit that is over in a moment. */
+/** Matches the words for a limit that ends in a moment. */
 const MOMENT_REGEXP =
   /\bper[-_ ]?(?:\d+[-_ ]?)?(?:min(?:ute)?|sec(?:ond)?)s?\b|\/ ?(?:min|sec)\b|\b[rt]p[ms]\b|\bqps\b|\bconcurren|\bin[- ]?flight\b|\bparallel\b|每(?:分钟|秒)|并发|频率|频繁|速率/i;
 
-/** A limit of hours or longer. */
+/** Matches the words for a limit of hours or longer. */
 const LONG_REGEXP =
   /\b(?:day|dai?ly|week(?:ly)?|month(?:ly)?|year(?:ly)?|hour(?:ly)?|today|tomorrow|midnight)s?\b|\bsession (?:limit|usage)|\b[rt]pd\b|\bper \d{4,6} ?s(?:ec\w*)?\b|每[天日周月年]|今[天日]|当[天日周月]|小时|明天/i;
 
@@ -23,18 +23,18 @@ const REACHED_REGEXP = new RegExp(
 );
 
 /**
- * The shortest requested wait that shows a limit of hours or longer, in milliseconds. No limit per minute asks for so
- * long a wait.
+ * If a provider asks for a wait of at least this many milliseconds, its limit is for hours or longer. No limit per
+ * minute asks for so long a wait.
  */
 const LONG_WAIT_MS = 600_000;
 
-/** A plan or a budget that is used up. */
+/** The words for a plan or a budget that may be used up. */
 const PLAN =
   raw`(?:usage|budget|plan|subscription|inference|key|credit) (?:limit|cap|quota)s?|(?<!(?:thinking|reasoning|token) )budget(?! tokens)|allowance|free (?:tier|trial|allocation|quota)`;
 const PLAN_REGEXP = eitherWay(PLAN, REACHED);
 const QUOTA_REGEXP = eitherWay("quota", `${REACHED}|insufficient|not enough`);
 
-/** An account without credit. */
+/** Matches the words for an account without credit. */
 const CREDIT_REGEXP = new RegExp(
   eitherWay(
     "balance|credits?|funds?|extra usage|spend(?:ing)? (?:limit|cap)s?",
@@ -51,11 +51,11 @@ function eitherWay(one: string, other: string): RegExp {
 }
 
 /**
- * Distinguishes the limits of an account. `quota` lasts, because a plan or the credit is used up. `rate_limited` ends
- * in a moment. Providers may report both with the status of another kind.
+ * Returns the kind of a limit: `quota` if a plan or the credit is used up, or `rate_limited` if the limit ends in a
+ * moment. Providers may report both limits with the status of another kind.
  *
  * @param kind The kind by codes and status.
- * @param isNamed True when a code has named it.
+ * @param isNamed True when a code has named this kind.
  */
 export function limitKind(
   kind: FailureKind,

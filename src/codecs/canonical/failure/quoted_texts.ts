@@ -2,14 +2,14 @@ import { wordList } from "@gateway/base/collections";
 import { isJsonObject, type JsonValue } from "@gateway/base/json";
 
 /*
- * An error may quote the request: the name of a tool or a property, or a message. The caller's text may look like an
- * error, so it is cut out before the error is read.
+ * An error may quote the request: the name of a tool or a property, or a message. The quoted text may look like an
+ * error, so the quotation is cut out before the error is read.
  */
 
 /** A word of an error or of a request's text. In a script without spaces, a word ends where Latin letters begin. */
 const WORD_REGEXP = /[a-z0-9_$]+|[\u00aa-\u2025\u2027-\uffff]+/gi;
 
-/** Escapes in which providers quote a text, and the colors of a terminal. */
+/** Escapes in the texts that providers quote, and the colors of a terminal. */
 const ESCAPE_REGEXP = /\\[nrtbf]|&(?:#\d+|#x[0-9a-f]+|\w+);/gi;
 const ENCODED_REGEXP = /(?:%[0-9a-f]{2})+/gi;
 const COLOR_REGEXP = /(?:\p{Cc}|\\+(?:u001b|x1b|033))\[[\d;]{0,20}m/giu;
@@ -29,18 +29,18 @@ const QUOTED_WORDS = 3;
  */
 const LONG_TEXT = 2000;
 
-/** The most comparisons of two words. No error of a provider needs as many. */
+/** The most comparisons of two words. No real error of a provider needs so many comparisons. */
 const MAX_COMPARISONS = 2_000_000;
 
-/** The lengths of matching runs, by the index of their last word in the message. */
+/** An empty map. A map of runs has the length of each run, by the index of its last word in the message. */
 const NO_RUNS: ReadonlyMap<number, number> = new Map();
 
 /**
- * Returns an error's message with `…` in place of quotations from the request. A text of one word is cut only if it
- * matches `names`, because any word may be a text.
+ * Returns an error's message with `…` in place of quotations from the request. A text of one word is cut out only if
+ * the word matches `names`, because the caller may have sent any word of the message.
  *
  * @param sent The body that the provider refused.
- * @param names The names for which the message will be searched. A long text without any of them is not compared.
+ * @param names The names for which the message will be searched. A long text without such a name is not compared.
  * @returns "" when the message repeats too many words of the request to be compared.
  */
 export function withoutQuotes(
@@ -128,7 +128,7 @@ function unescaped(text: string): string {
     : text;
 }
 
-/** Decodes a percent-encoded text; returns a space for an invalid one. */
+/** Decodes a percent-encoded text; returns a space for an invalid text. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -21,11 +21,12 @@ import {
 /**
  * Returns the failure with the kind of its refusal, as far as the body shows it:
  *
- * - `filtered`: the provider rejected the request's content, with any status except 401. The caller must change it.
+ * - `filtered`: the provider rejected the request's content, with any status except 401. The caller must change
+ *   the content.
  * - `too_large`: the request alone exceeds a rate limit of the account, so that no wait helps.
- * - `authentication`: the provider rejected the gateway's key, also with 400, or with 403 because it has expired.
+ * - `authentication`: the provider rejected the gateway's key, also with 400, or with 403 for an expired key.
  * - `permission`: a 403 about the gateway's rights or its account.
- * - `forbidden`: any other 403, such as an empty one or the page of a firewall.
+ * - `forbidden`: any other 403, such as an empty response or the page of a firewall.
  *
  * @param failure The same object is returned when it is no refusal.
  * @param httpStatus 200 for an error inside an answer.
@@ -88,7 +89,7 @@ function refusedKind(
     : "forbidden";
 }
 
-/** Returns true when content was refused. Codes always count. Words do not count in the error of a closed account. */
+/** Returns true when content was refused, by codes or words. Words do not count in the error of a closed account. */
 function refusesContent(clues: Clues): boolean {
   if (clues.isModeration) return true;
   if (CONTENT_ROWS.some((row) => hasCode(row, clues))) return true;
@@ -128,7 +129,7 @@ function hasWords({ words }: RefusalRow, clues: Marks): boolean {
 const RELAYED_REGEXP =
   /^(?:(?:[\w.]*Error|Error code): )*(?:\w*Exception|\d{3}) - \{[^{}]*(?:\{[^{}]*?)?["']message["']: ?["']/;
 
-/** The first character or word that begins a part of the request. The text after it may be the caller's. */
+/** The first character or word that begins a quoted part of the request. The text after this may be the caller's. */
 const PART_REGEXP =
   /(?<!\w)['"\x60“‘{[<]|\w[.[]\d|\b(?:tools?|functions?|schemas?|propert(?:y|ies)|metadata|messages?|content|prompts?|parameters?|arguments?|fields?|values?|names?)\b|参数|消息|内容|字段|输入|工具|函数|提示|属性|名称/i;
 
@@ -150,11 +151,11 @@ export function ofAccount(
   return { ...clues, texts };
 }
 
-/** The codes, texts and members of an error body, from all its levels. */
+/** The codes, texts and fields of an error body, from all its levels. */
 export interface Clues {
-  /** In lower case. A code with a dot is listed twice: whole, and up to its first dot. */
+  /** The codes in lower case. A code with a dot is listed twice: whole, and up to its first dot. */
   readonly codes: Set<string>;
-  /** Without links. */
+  /** The texts without their links. */
   readonly texts: string[];
   readonly members: (readonly [key: string, value: JsonValue | undefined])[];
   /** True when the body has the fields of OpenRouter's moderation. */

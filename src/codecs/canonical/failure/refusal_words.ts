@@ -2,7 +2,7 @@ import { wordList } from "@gateway/base/collections";
 
 /** The marks of one kind of refusal: complete codes, or words in the message. */
 export interface RefusalRow {
-  /** In lower case, without any suffix after a dot. */
+  /** The codes in lower case, without any suffix after a dot. */
   readonly codes: readonly string[];
   readonly words: RegExp | undefined;
   /** The documentation, or a report that quotes the error. */
@@ -73,7 +73,7 @@ export const EXPIRED_ROWS: readonly RefusalRow[] = refusalRows(String.raw`
     unrecognizedclientexception /\bsecurity token included in the request is (expired|invalid)\b/
 `);
 
-/** Errors about the gateway's key with another status than 401. */
+/** Errors that are about the gateway's key, but have another status than 401. */
 export const KEY_ROWS: readonly RefusalRow[] = [
   ...CLOSED_ROWS,
   ...refusalRows(String.raw`
