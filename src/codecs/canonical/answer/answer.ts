@@ -3,27 +3,27 @@ import type { ProviderMetadata, Raw } from "../content/extras.ts";
 import type { AnswerBlock } from "../content/block.ts";
 
 export interface Answer {
-  /** The upstream's id with its prefix; empty when it sent none. */
+  /** The id that the upstream sent, with the prefix of the id; empty when the upstream sent no id. */
   readonly id: string;
-  /** The model that the upstream names; empty when it names none. */
+  /** The model that the upstream names; empty when the upstream names no model. */
   readonly model: string;
   /** Milliseconds since 1970, if the upstream sends the time. */
   readonly createdAtMs?: number | undefined;
-  /** In the order of their start. */
+  /** The blocks in the order in which they started. */
   readonly blocks: readonly AnswerBlock[];
   readonly stop: Stop;
   /** Absent when the upstream did not count. */
   readonly usage?: Usage | undefined;
   /** The upstream's name of the service tier that served the answer. */
   readonly serviceTier?: Raw | undefined;
-  /** The upstream's reasons for dropping earlier reasoning of the request; absent when it dropped none. */
+  /** The upstream's reasons for dropping earlier reasoning of the request; absent when no reasoning was dropped. */
   readonly reasoningDropped?: readonly string[] | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
 export interface Stop {
   readonly reason: StopReason;
-  /** The upstream's own stop reason, for the log and its own codec. */
+  /** The upstream's own stop reason, for the log and for the codec of the upstream's protocol. */
   readonly raw?: Raw | undefined;
   /** The stop string that ended the answer, if the upstream names it. */
   readonly sequence?: string | undefined;
@@ -37,7 +37,7 @@ export interface Stop {
  * - `end`: the model was done, also after a refusal block.
  * - `stop_sequence`: the model wrote one of the stop strings.
  * - `tool_calls`: the answer contains calls that the caller must run.
- * - `max_tokens`: the answer reached its token limit. `context_full`: it filled the context window.
+ * - `max_tokens`: the answer reached its token limit. `context_full`: the answer filled the context window.
  * - `filtered`: a safety system ended or withheld the answer.
  * - `paused`: a server tool needs another request.
  * - `other`: an unknown reason. No encoder reports it as a good end.
@@ -53,8 +53,8 @@ export type StopReason =
   | "other";
 
 /**
- * Returns a stop reason that fits the answer, because clients loop or hang when it does not. With calls, `end` and
- * `other` become `tool_calls`. Without calls, `tool_calls` becomes `end`. Other reasons do not change.
+ * Returns a stop reason that fits the answer, because a wrong stop reason makes clients loop or hang. With calls, `end`
+ * and `other` become `tool_calls`. Without calls, `tool_calls` becomes `end`. Other reasons do not change.
  */
 export function settleStop(
   stop: Stop,
@@ -84,8 +84,8 @@ export const CONTEXT_FULL: Failure = {
 };
 
 /**
- * The tokens of one answer. Totals include their parts. `inputTokens` includes tokens read from and written to a cache,
- * as Chat and Responses report them; the Messages codec converts. `outputTokens` includes reasoning.
+ * The tokens of one answer. Totals include their parts. `inputTokens` includes the tokens read from and written to a
+ * cache, as in Chat and Responses. The Messages codec converts its counts. `outputTokens` includes reasoning.
  */
 export interface Usage {
   readonly inputTokens: number;
@@ -93,7 +93,7 @@ export interface Usage {
   readonly cachedInputTokens?: number | undefined;
   /** The input tokens that were written to a cache. */
   readonly cacheWriteTokens?: number | undefined;
-  /** The part of `cacheWriteTokens` that was written for an hour. */
+  /** The part of `cacheWriteTokens` that stays in the cache for an hour. */
   readonly cacheWrite1hTokens?: number | undefined;
   readonly outputTokens: number;
   readonly reasoningTokens?: number | undefined;
@@ -107,7 +107,8 @@ export interface Usage {
   readonly refusal?: string | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
   /**
-   * Usage that the counts above do not include: by other models that the provider called, or by the provider itself.
+   * Usage that the counts above do not include: usage by other models that the provider called, or by the provider
+   * itself.
    */
   readonly others?: readonly OtherUsage[];
 }
@@ -130,9 +131,9 @@ export function tokenCount(value: unknown): number | undefined {
 }
 
 /**
- * Merges the usage of a stream that reports it several times. Each report covers the whole answer so far, so later
- * counts replace earlier ones. Zero and absent counts replace nothing, because some providers send zeros first and
- * others last.
+ * Merges two reports of usage in the same stream. Each report covers the whole answer so far, so later counts replace
+ * earlier counts. Zero and absent counts replace nothing, because some providers send zeros in the first report and
+ * other providers in the last.
  */
 export function laterUsage(before: Usage | undefined, later: Usage): Usage;
 export function laterUsage(
@@ -169,7 +170,7 @@ export function laterUsage(
   };
 }
 
-/** Returns the later of two counts. A zero or absent count does not replace an earlier one. */
+/** Returns the later of two counts. A zero or absent count does not replace an earlier count. */
 function laterCount(
   before: number | undefined,
   later: number | undefined,
@@ -186,7 +187,7 @@ const CHARACTERS_PER_TOKEN = 4;
 
 /**
  * Estimates the usage when the upstream did not count, for the protocols that require numbers (Messages, Responses).
- * Clients would read 0 as an empty context window. Chat Completions requires no numbers and gets none.
+ * Clients would read 0 as an empty context window. Chat Completions requires no numbers and gets no estimate.
  *
  * @param inputTokens An estimate of the request's tokens.
  * @param outputCharacters The length of the model's output.

@@ -6,8 +6,8 @@ import { providerId } from "../tools/tool_call_id.ts";
 import { type SealBinding, sealDigest } from "../content/sealed.ts";
 
 /*
- * Some providers accept earlier reasoning only after the same prefix and after the same previous reasoning. The gateway
- * stores both as digests with the reasoning, and compares them before it sends the reasoning again.
+ * Some providers accept earlier reasoning only after the same prefix and after the same previous reasoning. With the
+ * reasoning, the gateway stores digests of both, and compares these digests before it sends the reasoning again.
  */
 
 /** Returns the digest of a prefix with one more piece. */
@@ -31,8 +31,8 @@ export function prefixBehind(prefix: string, said: SaidBefore): string {
 }
 
 /**
- * Returns a stage that adds the binding to an answer's sealed reasoning. `request` is the binding at the start of the
- * answer.
+ * Returns a stage that adds its binding to each sealed reasoning of an answer. `request` is the binding at the start of
+ * the answer.
  */
 export function bindReasoning(
   request: SealBinding,
@@ -77,7 +77,7 @@ export function bindReasoning(
 export interface ReturningReasoning {
   /** The `sealDigest` of the reasoning. */
   readonly digest: string;
-  /** The binding of the reasoning; `undefined` when it is unknown. */
+  /** The binding of the reasoning; `undefined` when the binding is unknown. */
   readonly bound: SealBinding | undefined;
   /** The digest of the prefix before the reasoning in the request. */
   readonly prefix: string;
@@ -86,7 +86,7 @@ export interface ReturningReasoning {
 /**
  * Returns the reasoning that a provider with prefix checks accepts. Each accepted block must have its original prefix
  * and directly precede the next accepted block. The search begins with the latest block, because early blocks may be
- * missing, but none between two accepted blocks
+ * missing, but no block between two accepted blocks
  * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
  *
  * @param returning The earlier reasoning, in the order of the request.

@@ -12,7 +12,7 @@ const OTHER_REGEXP =
 /** Matches the last word of such names in camel case, such as `Id` in `cacheId`. */
 const CAMEL_REGEXP = /[a-z](?:At|Ms|Id|Key)$/;
 
-/** The answers of a provider all have the same names, and matching them took half of the time of reading a usage. */
+/** Remembers its results, because all answers of a provider have the same names and matching the names is slow. */
 const isOther = memoized(
   (name) => OTHER_REGEXP.test(name) || CAMEL_REGEXP.test(name),
   200,
@@ -40,10 +40,10 @@ function countsIn(usage: JsonObject, level = 1): readonly Count[] {
 }
 
 /**
- * Reads the counts of the input and its cache by words in the names, because providers name them differently. The
- * largest of several counts applies. Cache counts are added to the input if they exceed it and the total has room for
- * them. Cache counts with Claude's names are added if they exceed the input, if they fill the total exactly, or with
- * `isClaude`. Otherwise cache counts are cut to the input.
+ * Reads the counts of the input and its cache by words in their names, because providers name these counts differently.
+ * Of several counts for the same, the largest applies. Cache counts are added to the input if they exceed the input and
+ * the total has room for them. Cache counts with Claude's names are added if they exceed the input, if they fill the
+ * total exactly, or if `isClaude` is true. Otherwise cache counts are cut to the input.
  */
 export function readInput(
   usage: JsonObject,

@@ -1,7 +1,7 @@
 /** The separator of texts that a protocol joins into one. */
 export const PARAGRAPH = "\n\n";
 
-/** Joins texts for a protocol that has one text, with a paragraph break where a new part begins. */
+/** Joins several texts for a protocol that has only one text. A paragraph break separates the parts. */
 export class Paragraphs {
   #hasText = false;
   #isApart = false;

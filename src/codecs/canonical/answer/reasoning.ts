@@ -5,10 +5,10 @@ import {
 } from "@gateway/base/json";
 
 /**
- * Reads `input_transformations`. There, upstreams list the earlier reasoning that they dropped from a request:
+ * Reads `input_transformations`. In this field, upstreams list the earlier reasoning that they dropped from a request:
  * `thinking_dropped` in Messages, `removed` in Responses.
  *
- * @returns The upstream's reasons, each once; an empty object when none was dropped.
+ * @returns The upstream's reasons, each once; an empty object when no reasoning was dropped.
  */
 export function readDroppedReasoning(
   transformations: JsonValue | undefined,
@@ -34,7 +34,7 @@ export function droppedIn(
   );
 }
 
-/** The most reasons in the log. No provider has more. */
+/** The most reasons that go into the log. No provider has more reasons. */
 const MAX_REASONS = 8;
 
 const WORD_REGEXP = /^[a-z_]{1,64}$/;

@@ -10,12 +10,12 @@ import type { Turn } from "../request/request.ts";
 import type { Sealed } from "../content/sealed.ts";
 
 /**
- * The reasoning before an answer's tool calls. With the results of the calls, upstreams require the sealed parts of
- * this reasoning, but some callers' protocols have no field for sealed parts. So the gateway stores the reasoning by
- * the ids of the calls.
+ * The reasoning before an answer's tool calls. When the caller sends the results of the calls, upstreams require the
+ * sealed parts of this reasoning. But some callers' protocols have no field for sealed parts. So the gateway stores the
+ * reasoning by the ids of the calls.
  */
 export interface RememberedReasoning {
-  /** The parts of the answer in order, without the text of text blocks; at least one call. */
+  /** The parts of the answer in order, with at least one call. Text blocks have only the length of their text. */
   readonly pieces: readonly RememberedBlock[];
 }
 
@@ -25,19 +25,19 @@ type RememberedBlock = ReasoningBlock | RememberedText | RememberedCall;
 /** The length of a text. */
 interface RememberedText {
   readonly kind: "text";
-  /** In UTF-16 code units. */
+  /** The length in UTF-16 code units. */
   readonly length: number;
   readonly message?: MessageHead | undefined;
 }
 
-/** A call with its sealed part. Of parallel calls often only the first has one. */
+/** A call with its sealed part. Of parallel calls, often only the first call has a sealed part. */
 export interface RememberedCall {
   readonly kind: "call";
   readonly id: string;
   readonly sealed?: Sealed | undefined;
 }
 
-/** Returns the part of an answer to remember; `undefined` without a call, or without anything to restore. */
+/** Returns the part of an answer to store; `undefined` if the answer has no call or nothing to restore later. */
 export function reasoningToRemember(
   pieces: readonly RememberedBlock[],
 ): RememberedReasoning | undefined {
@@ -57,9 +57,9 @@ interface RecallOptions {
 }
 
 /**
- * Restores stored reasoning in each assistant turn with calls: at its original place, or at the beginning when the turn
- * differs from the answer. It also restores the sealed parts of calls, and splits a text into the messages that the
- * caller has joined.
+ * Restores stored reasoning in each assistant turn with calls. The reasoning gets its original place, or the beginning
+ * of the turn if the turn differs from the stored answer. The function also restores the sealed parts of calls, and
+ * splits a text that the caller joined from several messages.
  *
  * The caller's own reasoning is replaced, unless the turn has a sealed part that is not stored.
  */
@@ -87,7 +87,7 @@ function restoreSeals(turn: Turn, { recall, maySend }: RecallOptions): Turn {
   return hasRestored ? { ...turn, blocks } : turn;
 }
 
-/** A message of an answer, which may have several texts. */
+/** A message of an answer. The message may have several texts. */
 interface Message {
   readonly length: number;
   readonly message: MessageHead;
@@ -108,7 +108,7 @@ function restoreMessages(turn: Turn, { recall }: RecallOptions): Turn {
   return { ...turn, blocks };
 }
 
-/** Returns the messages of an answer when the upstream stated a phase; else none. */
+/** Returns the messages of an answer, or an empty list if the upstream stated no phase for any message. */
 function messagesIn(pieces: readonly RememberedBlock[]): Message[] {
   const messages: Message[] = [];
   for (const { length, message } of pieces.filter(isText)) {
@@ -124,7 +124,7 @@ function messagesIn(pieces: readonly RememberedBlock[]): Message[] {
     : [];
 }
 
-/** Splits a text into the messages that were joined as paragraphs. Returns none when their lengths do not match. */
+/** Splits a text into the messages that were joined to it. Returns an empty list if the lengths do not match. */
 function partsOf(text: TextBlock, messages: readonly Message[]): TextBlock[] {
   const parts: TextBlock[] = [];
   let from = 0;
@@ -157,7 +157,7 @@ function restoreBlocks(turn: Turn, { recall, maySend }: RecallOptions): Turn {
 }
 
 /**
- * Returns true when all sealed parts of the caller are stored. The caller may have kept only some of the stored ones.
+ * Returns true when all sealed parts in the caller's turn are stored. The turn may lack some of the stored parts.
  */
 function holds(
   pieces: readonly RememberedBlock[],
@@ -172,8 +172,8 @@ function holds(
 }
 
 /**
- * Returns the turn's blocks with the reasoning at its original place; `undefined` if the blocks differ from the stored
- * answer.
+ * Returns a turn's blocks with the stored reasoning at its original place; `undefined` if the blocks differ from the
+ * stored answer.
  */
 function interleaved(
   pieces: readonly RememberedBlock[],

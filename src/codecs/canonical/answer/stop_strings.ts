@@ -4,13 +4,13 @@ import type { Stop } from "./answer.ts";
 import type { AnswerEvent, EndEvent } from "../stream/event.ts";
 import { isToolCall, type TokenLogprob } from "../content/block.ts";
 
-/** The most stop strings that the gateway searches for. It searches each chunk of an answer for each string. */
+/** The most stop strings that the gateway searches for. Each chunk of an answer is searched for each string. */
 const MAX_STOPS = 1000;
 
 /** The most characters of all stop strings of a request together. */
 const MAX_STOP_CHARACTERS = 64 * 1024;
 
-/** Returns the stop strings at which the gateway cuts; throws `invalid_request`, with `param`, for too many. */
+/** Returns the stop strings at which the gateway cuts; throws `invalid_request`, with `param`, for too many strings. */
 export function watchableStops(
   stops: readonly string[],
   param: string,
@@ -34,7 +34,7 @@ interface Cut {
 
 /**
  * Returns a stage that cuts an answer's text before the first of `stops`, for upstreams without stop strings. The end
- * event waits for the upstream's end, which has the usage.
+ * event is sent only at the upstream's own end, because the usage comes with that end.
  */
 export function cutAtStops(
   stops: readonly string[],
@@ -118,7 +118,7 @@ export function cutAtStops(
 /** Holds log probabilities until the text of their tokens is emitted. */
 interface TokenQueue {
   add(index: number, tokens: readonly TokenLogprob[] | undefined): void;
-  /** Removes and returns the tokens that end within the next `length` characters; `undefined` for none. */
+  /** Removes and returns the tokens that end within the next `length` characters; `undefined` if no token does. */
   take(index: number, length: number): readonly TokenLogprob[] | undefined;
 }
 
@@ -152,10 +152,10 @@ function endOf(event: AnswerEvent, stop: Stop): EndEvent | undefined {
 }
 
 /**
- * Returns the stop string that ends first, so that the cut does not depend on the chunks. Of strings with the same end,
- * the longest counts.
+ * Returns the stop string that ends first, and its place, so that the cut does not depend on the chunks. If several
+ * stop strings end at the same place, returns the longest.
  *
- * @param searched The length of the part that an earlier search covered without result.
+ * @param searched The length of the beginning of `text` in which an earlier search found no stop string.
  */
 function findCut(
   text: string,

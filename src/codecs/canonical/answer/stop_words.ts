@@ -8,16 +8,16 @@ type Meaning =
   /** The answer is incomplete. */
   | { readonly failure: FailureKind };
 
-/** The stop reasons with one meaning, in lower case. */
+/** The stop reasons that have the same meaning, in lower case. */
 interface Row {
   readonly means: Meaning;
-  /** Separated by white space. */
+  /** The stop reasons, separated by white space. */
   readonly words: string;
   /** The providers that use the words, in the same order. */
   readonly source: string;
 }
 
-/** The stop reasons of all providers: compatible servers often keep the words of another protocol. */
+/** The stop reasons of all providers, in one table: a server often uses words of another protocol than its own. */
 const ROWS: readonly Row[] = [
   {
     means: { reason: "end" },
@@ -93,14 +93,14 @@ const MEANING_BY_WORD: ReadonlyMap<string, Meaning> = new Map(
   ),
 );
 
-/** The good stop reasons. A router may send one although the answer was cut off. */
+/** The good stop reasons. A router may send such a reason although the answer was cut off. */
 const GOOD_REASONS: readonly StopReason[] = [
   "end",
   "stop_sequence",
   "tool_calls",
 ];
 
-/** Returns the meaning of a word. Ignores its case and the details that Gemini adds after a colon. */
+/** Returns the meaning of a word. Ignores the word's case and the details that Gemini adds after a colon. */
 function meaningOf(word: string): Meaning | undefined {
   return MEANING_BY_WORD.get(keyOf(word));
 }
@@ -110,7 +110,7 @@ function keyOf(word: string): string {
   return key.trim();
 }
 
-/** Returns the stop reason of a word; `other` for an unknown word and for one that means a failure. */
+/** Returns the stop reason of a word; `other` for an unknown word and for a word that means a failure. */
 export function reasonOfWord(word: string): StopReason {
   const meaning = meaningOf(word);
   return meaning !== undefined && "reason" in meaning
@@ -131,14 +131,15 @@ export function failureOfWord(word: string): Failure | undefined {
   };
 }
 
-/** Returns true when a word is a known stop reason, so it is not a stop string of the caller. */
+/** Returns true when a word is a known stop reason. Such a word is not a stop string of the caller. */
 export function isStopWord(word: string): boolean {
   return meaningOf(word) !== undefined;
 }
 
 /**
- * Returns the stop reason that counts when a router sends two: its own and its provider's. The provider's counts when
- * it is worse (OpenRouter sends `tool_calls` for an answer that `length` cut off).
+ * Returns the stop reason that counts when a router sends two: the router's reason `word` and its provider's reason
+ * `nativeWord`. The provider's reason counts when it is worse. For example, OpenRouter sends `tool_calls` for an answer
+ * that `length` cut off.
  */
 export function worseWord(word: string, nativeWord: string): string {
   const native = meaningOf(nativeWord);

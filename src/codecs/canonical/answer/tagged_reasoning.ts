@@ -6,14 +6,14 @@ import { isGoodEnd } from "./answer.ts";
 const TAGS = ["<think>", "<thinking>", "<thought>", "<reasoning>"];
 
 /**
- * The most deltas before an opening tag, and the most spaces before a closing tag, that are held back. Some models
- * repeat spaces endlessly.
+ * The most deltas that are held back before an opening tag, and the most spaces before a closing tag. There is a limit
+ * because some models repeat spaces endlessly.
  */
 const MAX_SPACES = 64;
 
 /**
- * Returns a stage that converts a leading `<think>…</think>` to reasoning. Only the first block is read, and later tags
- * stay text. With an unclosed tag, the whole block is reasoning. If the answer then ends well, the text is also emitted
+ * Returns a stage that converts a `<think>…</think>` at the start of the first block to reasoning. All other tags stay
+ * text. If the tag is never closed, the whole block is reasoning. If such an answer ends well, its text is also emitted
  * as a text block, because many clients show no reasoning.
  */
 export function readTaggedReasoning(): Stage<AnswerEvent, AnswerEvent> {

@@ -19,7 +19,7 @@ import type { Answer } from "../answer/answer.ts";
 
 /**
  * One event of an answer. A stream is
- * `start (block-start (block-part | block-delta | block-citation | block-seal)* block-end)* end`, and blocks may
+ * `start (block-start (block-part | block-delta | block-citation | block-seal)* block-end)* end`. Blocks may
  * overlap. At any point, even at the start, `failure` may end the stream. `end` and `failure` are terminal. Every block
  * ends before `end`.
  */
@@ -34,7 +34,7 @@ export type AnswerEvent =
   | EndEvent
   | FailureEvent;
 
-/** The upstream accepted the request. The usage is the count so far, if there is one. */
+/** The upstream accepted the request. `usage` has the token counts so far, if the upstream sent counts. */
 export interface StartEvent extends
   Pick<
     Answer,
@@ -65,7 +65,7 @@ export type BlockHead =
   | Omit<CustomCallBlock, "input" | "cache" | "sealed">
   | OpaqueBlock;
 
-/** A new part of a reasoning block begins. It precedes the first delta of such a block. */
+/** A new part of a reasoning block begins. This event precedes the first delta of a reasoning block. */
 interface BlockPartEvent {
   readonly type: "block-part";
   readonly index: number;
@@ -73,8 +73,8 @@ interface BlockPartEvent {
 }
 
 /**
- * The next text of a block, never empty. For a reasoning block it belongs to the last part. For a function call it is a
- * piece of the arguments' JSON, and for a custom call a piece of the input.
+ * The next text of a block, never empty. In a reasoning block, the text belongs to the last part. In a function call,
+ * the text is a piece of the arguments' JSON. In a custom call, the text is a piece of the input.
  */
 interface BlockDeltaEvent {
   readonly type: "block-delta";
@@ -102,7 +102,7 @@ export interface BlockEndEvent {
   readonly index: number;
 }
 
-/** The answer is complete. It has `reasoningDropped` when the upstream sends the reasons only at the end. */
+/** The answer is complete. `reasoningDropped` is set when the upstream sends its reasons only at the end. */
 export interface EndEvent
   extends Omit<Answer, "id" | "model" | "createdAtMs" | "blocks"> {
   readonly type: "end";
@@ -127,7 +127,7 @@ export function oversizedEvent(fault: string): FailureEvent {
   return { type: "failure", failure: oversizedAnswer(fault) };
 }
 
-/** Returns true when an event shows output to the caller. After it, no other attempt is possible. */
+/** Returns true when an event shows output to the caller. After such an event, no other attempt is possible. */
 export function isOutput(event: AnswerEvent): boolean {
   return event.type === "block-delta" || event.type === "end" ||
     event.type === "block-start" && isOutputHead(event.block.kind);

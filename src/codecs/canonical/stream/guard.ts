@@ -8,7 +8,7 @@ import {
 } from "../failure/failure.ts";
 
 /**
- * Wraps a stream decoder with two guarantees. No event follows a terminal one. An answer that exceeds the runtime's
+ * Wraps a stream decoder with two guarantees. No event follows a terminal event. An answer that exceeds the runtime's
  * limits for nesting or length ends with a failure.
  */
 export function guardDecoder(
@@ -47,7 +47,7 @@ export function guardDecoder(
   };
 }
 
-/** Decodes a whole answer; throws an {@linkcode UpstreamFailure} when it is too deep or too long for the runtime. */
+/** Decodes a whole answer. Throws an {@linkcode UpstreamFailure} if the answer is nested too deeply or too long. */
 export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
   try {
     return decode();
@@ -59,8 +59,8 @@ export function guardAnswer<Decoded>(decode: () => Decoded): Decoded {
 }
 
 /**
- * Returns the failure for a `RangeError`, which the runtime throws for a full stack and for text that is too long. Any
- * other error is a bug and is thrown again.
+ * Returns the failure for a `RangeError`. The runtime throws this error for a full stack and for text that is too long.
+ * Any other error is a bug and is thrown again.
  */
 function failureOf(error: unknown): Failure {
   if (!(error instanceof RangeError)) throw error;

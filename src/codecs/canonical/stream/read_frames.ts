@@ -11,8 +11,8 @@ import { type AnswerEvent, brokenEvent, oversizedEvent } from "./event.ts";
 import { guardDecoder } from "./guard.ts";
 
 /**
- * Takes the text of an event that differs from an earlier one only in this text, if the place of the text
- * {@linkcode TextPlace.isAlone}.
+ * Takes the text of an event that differs from an earlier event only in this text. Called if `isAlone` is true for the
+ * {@linkcode TextPlace} of the text.
  */
 export type PushText = (
   text: JsonValue | undefined,
@@ -31,7 +31,7 @@ interface EventDecoder {
     name: string | undefined,
     emit: Emit<AnswerEvent>,
   ): void;
-  /** Takes `[DONE]`, which some providers also send in the protocols without it. */
+  /** Takes `[DONE]`. Some providers also send `[DONE]` in protocols that do not have it. */
   done(emit: Emit<AnswerEvent>): void;
   /** Ends the stream after the last bytes. */
   end(emit: Emit<AnswerEvent>): void;
@@ -41,7 +41,7 @@ const DONE = "[DONE]";
 
 const DONE_REGEXP = /^"?\[done\]"?$/i;
 
-/** A short text that keeps a connection open, such as `ping` or `: keep-alive`. A longer one is no heartbeat. */
+/** A short text that keeps a connection open, such as `ping` or `: keep-alive`. A longer text is no heartbeat. */
 const HEARTBEAT_REGEXP = /^[\w\s.:[\]<>/-]{1,64}$/;
 
 /**
@@ -103,7 +103,7 @@ function readIrregular(
   }
 }
 
-/** Returns the events of several lines, one event a line. Returns none for a single line, or if a line is no event. */
+/** Returns the events of several lines, one event a line; an empty list for a single line or if a line is no event. */
 function eventsIn(text: string): JsonValue[] {
   const events: JsonValue[] = [];
   const lines = text.includes("\n") ? text.split("\n") : [];
@@ -134,7 +134,7 @@ export interface TextPlace {
   readonly isAlone?: boolean;
 }
 
-/** Returns the first of the fields with text; `undefined` when `holder` is not an object or has no such field. */
+/** Returns the place of the first of `fields` that has text; `undefined` if `holder` is no object or has no text. */
 export function textIn(
   holder: JsonValue | undefined,
   fields: readonly string[],
@@ -164,7 +164,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
-/** Returns the value of a short JSON string without escapes, in a quarter of the time; `undefined` for other text. */
+/** Returns the value of a short JSON string without escapes, four times as fast as a parser; else `undefined`. */
 function plainText(json: string): string | undefined {
   const last = json.length - 1;
   if (last < 1 || last > MAX_PLAIN_CHARACTERS + 1) return undefined;
@@ -180,18 +180,18 @@ function plainText(json: string): string | undefined {
 /** A text that no provider sends. It checks where an event's JSON has its text. */
 const PROBE = "(model-gateway: text)";
 
-/** The most consecutive templates without a match. After them, no template is made. */
+/** The most consecutive templates that no event matched. After so many, no further template is made. */
 const MAX_USELESS = 8;
 
 /** The longest event that becomes a template, in characters. A template of megabytes is slower than the parser. */
 const MAX_TEMPLATE_CHARACTERS = 64 * 1024;
 
 /**
- * Parses the events of one stream. More than half of the events of real providers differ from the previous one only in
- * their text. For these, it parses only the text, in a quarter of the time, and puts it into the previous object. The
- * JSON before and after the text must be the same, and the text must be a JSON string.
+ * Parses the events of one stream. More than half of the events of real providers differ from the previous event only
+ * in their text. For such an event, the parser reads only the text, in a quarter of the time, and puts the text into
+ * the previous object. The JSON before and after the text must be the same, and the text must be a JSON string.
  *
- * Use an event before you parse the next, because both may be the same object.
+ * Use an event before you parse the next event, because both may be the same object.
  *
  * @example
  * ```ts
@@ -211,7 +211,7 @@ export class EventParser {
   /** The place of the last event's text, if the event added only this text. */
   alone: TextPlace | undefined;
 
-  /** @param placeOf Returns the place of an event's text; `undefined` when it has none. */
+  /** @param placeOf Returns the place of an event's text; `undefined` when the event has no text. */
   constructor(placeOf: (event: JsonObject) => TextPlace | undefined) {
     this.#placeOf = placeOf;
   }
@@ -256,7 +256,7 @@ export class EventParser {
       data.length <= MAX_TEMPLATE_CHARACTERS;
   }
 
-  /** Returns the template of an event. It writes a probe in place of the text, and checks that parsing finds it. */
+  /** Returns the template of an event. Writes a probe in place of the text, and checks that parsing finds the probe. */
   #templateOf(
     data: string,
     { holder, field }: TextPlace,

@@ -10,7 +10,7 @@ const EVENT_COST = 64;
 /** A block that waits for the blocks before it. */
 interface Waiting {
   readonly start: BlockStartEvent;
-  /** Its events so far; consecutive deltas are joined. */
+  /** The events of the block so far. Consecutive deltas are joined. */
   readonly events: AnswerEvent[];
   closed: boolean;
 }
@@ -19,7 +19,7 @@ interface Waiting {
  * Returns a stage that separates overlapping blocks, for protocols with one open block at a time. The oldest open block
  * streams, and later blocks wait for its end. Indexes do not change.
  *
- * Its `push` throws an {@linkcode UpstreamFailure} when the waiting blocks are longer than the gateway can hold.
+ * `push` throws an {@linkcode UpstreamFailure} when the waiting blocks are longer than the gateway can hold.
  *
  * @example
  * ```ts
@@ -109,13 +109,13 @@ function tooLong(): UpstreamFailure {
   );
 }
 
-/** Returns an encoder that gets only one open block at a time. */
+/** Returns an encoder that passes the events to `encoder` with only one open block at a time. */
 export function sequenced(encoder: StreamEncoder): StreamEncoder {
   const { push, end } = pipe(createSequence(), encoder);
   return { push, end, keepAlive: (emit) => encoder.keepAlive(emit) };
 }
 
-/** Appends `event`, and joins it with the last one when both are deltas without log probabilities. */
+/** Appends `event` to `events`. If it and the last event are deltas without log probabilities, joins the two. */
 function join(events: AnswerEvent[], event: AnswerEvent): void {
   const last = events.at(-1);
   const isText = event.type === "block-delta" && event.logprobs === undefined;
