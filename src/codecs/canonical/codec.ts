@@ -46,7 +46,7 @@ export interface Codec {
   /** Returns the kinds of tools that the target takes. Before encoding, `bridgeTools` replaces all other tools. */
   toolSupport(target: ModelTarget): ToolSupport;
 
-  /** Returns the parts of a request that the target takes, with the rows of the configuration. */
+  /** Returns the parts of a request that the target takes. The target's rows of the configuration are applied. */
   ability(target: ModelTarget): Ability;
 
   /** The names of the canonical fields in this protocol, for `x-gateway-dropped` and `param`. */
@@ -182,7 +182,7 @@ export interface EncodedFailure {
  * encoder would hold more than `MAX_HELD_CHARACTERS`. After that, push this failure as the next event.
  */
 export interface StreamEncoder extends Stage<AnswerEvent, SseFrame> {
-  /** Emits a keep-alive while the upstream is silent, or nothing when the protocol does not allow one at this point. */
+  /** Emits a keep-alive while the upstream is silent, or nothing when the protocol allows no keep-alive now. */
   keepAlive(emit: Emit<SseFrame | SseComment>): void;
 }
 
@@ -240,7 +240,7 @@ export interface Target {
   readonly model: string;
   /** The highest output limit of the model, in tokens, if configured. */
   readonly maxOutputTokens: number | undefined;
-  /** The rows of the configuration about requests to the model. A later row replaces parts of earlier ones. */
+  /** The rows of the configuration about requests to the model. A later row replaces parts of earlier rows. */
   readonly ability?: readonly (AbilityRow | undefined)[] | undefined;
   /** The base URLs of the connection, if known. */
   readonly endpoints?: Readonly<Partial<Record<Endpoint, string>>> | undefined;

@@ -12,7 +12,7 @@ export interface Answer {
   /** The blocks in the order in which they started. */
   readonly blocks: readonly AnswerBlock[];
   readonly stop: Stop;
-  /** Absent when the upstream did not count. */
+  /** The tokens of the answer; absent when the upstream sent no token counts. */
   readonly usage?: Usage | undefined;
   /** The upstream's name of the service tier that served the answer. */
   readonly serviceTier?: Raw | undefined;
@@ -40,7 +40,7 @@ export interface Stop {
  * - `max_tokens`: the answer reached its token limit. `context_full`: the answer filled the context window.
  * - `filtered`: a safety system ended or withheld the answer.
  * - `paused`: a server tool needs another request.
- * - `other`: an unknown reason. No encoder reports it as a good end.
+ * - `other`: an unknown reason. No encoder reports such an answer as complete.
  */
 export type StopReason =
   | "end"
@@ -70,7 +70,7 @@ export function settleStop(
   return stop;
 }
 
-/** Returns true when the answer is complete at its end. */
+/** Returns true when an answer with this stop is complete. */
 export function isGoodEnd({ reason }: Stop): boolean {
   return reason === "end" || reason === "stop_sequence" ||
     reason === "tool_calls";
@@ -103,7 +103,7 @@ export interface Usage {
   readonly serviceTier?: string | undefined;
   /** The provider's name of the region of the inference, such as `us`. */
   readonly inferenceGeo?: string | undefined;
-  /** The provider's category of a refusal before any output, or `other`. */
+  /** Set if the provider refused before any output: its category of the refusal, or `other`. */
   readonly refusal?: string | undefined;
   readonly providerMetadata?: ProviderMetadata | undefined;
   /**

@@ -22,8 +22,8 @@ type SaidBefore =
 
 /** Returns the digest of a prefix followed by a text or a call of the same answer. */
 export function prefixBehind(prefix: string, said: SaidBefore): string {
-  // The digest covers only the text's length. A changed length shows that a caller has joined or cut texts. Counting
-  // takes no time in a stream.
+  // The digest covers only the length of a text, because counting takes no time in a stream. A changed length shows
+  // that a caller has joined or cut texts.
   return longerPrefix(
     prefix,
     said.kind === "text" ? `text ${said.length}` : `call ${said.id}`,

@@ -9,7 +9,7 @@ const BESIDE_REGEXP = /cache_?(?:read|creat)/i;
 /** Matches the names of values that are no input tokens: other facts about a cache, and counts of the output. */
 const OTHER_REGEXP =
   /un_?cached|no[nt]_?cached|miss|cost|price|discount|rate|ratio|percent|request|output|completion|candidate|generat|time|latency|duration|expir|second|ttl(?!\w*tokens)|_(?:at|ms|s|id|key)$/i;
-/** Matches the last word of such names in camel case, such as `Id` in `cacheId`. */
+/** Matches names in camel case whose last word shows that the value is no count, such as `Id` in `cacheId`. */
 const CAMEL_REGEXP = /[a-z](?:At|Ms|Id|Key)$/;
 
 /** Remembers its results, because all answers of a provider have the same names and matching the names is slow. */
@@ -20,7 +20,7 @@ const isOther = memoized(
 
 type Count = readonly [name: string, tokens: number];
 
-/** The levels of details that are read. No real provider has more. */
+/** The most levels of nested details that are read. No real provider has more levels. */
 const MAX_LEVELS = 3;
 
 /** Returns the counts of a usage and of its details. A cache count that is an object becomes the sum of its parts. */

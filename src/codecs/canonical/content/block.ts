@@ -45,7 +45,7 @@ export interface CacheMark {
 
 /** Marks a block as the start of a message. A Responses answer may have several messages. */
 export interface MessageHead {
-  /** `commentary` on the work or `final_answer`, when the upstream states it. */
+  /** The phase of the message, when the upstream states it: `commentary` on the work, or `final_answer`. */
   readonly phase?: string | undefined;
 }
 
@@ -141,7 +141,7 @@ interface CallBlock {
   /** The id by which the result refers to the call. The id is never empty, but may have any length and characters. */
   readonly id: string;
   readonly name: string;
-  /** The namespace tool that holds the tool. */
+  /** The name of the namespace that contains the tool. */
   readonly namespace?: string | undefined;
   /** True when the model does not wait for the result; absent: false. */
   readonly isAsync?: boolean | undefined;

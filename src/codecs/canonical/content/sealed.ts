@@ -28,7 +28,7 @@ export interface Sealed {
    * The digest of the readable text beside the sealed part; absent when the text that a caller returns is not checked.
    */
   readonly text?: string | undefined;
-  /** True when the readable text is the reasoning itself, not a summary. Set only in protocols with both forms. */
+  /** True when the readable text is the reasoning itself, not a summary. Set only in protocols that have both. */
   readonly isRaw?: boolean | undefined;
   /** True when the caller changed the readable text before it returned the sealed part. */
   readonly isAltered?: boolean | undefined;
@@ -56,7 +56,7 @@ export function textDigest(
 
 /** What a caller sees of a block of sealed reasoning. */
 export interface ShownReasoning {
-  /** The position of the block among the sealed reasoning of its answer, from 0. */
+  /** The position of the block among the blocks of sealed reasoning in its answer, from 0. */
   readonly position: number;
   readonly parts: readonly ShownPart[];
 }

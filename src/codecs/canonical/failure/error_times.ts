@@ -39,7 +39,7 @@ export function readTimes(
   return {};
 }
 
-/** A time of each day, such as "resets at 10:00 UTC". */
+/** Matches the time of day at which a limit resets, such as "resets at 10:00 UTC". */
 const TIME_REGEXP =
   /\bresets? at ([01]\d:[0-5]\d|2[0-3]:[0-5]\d) ?(?:UTC|GMT|Z)\b/i;
 

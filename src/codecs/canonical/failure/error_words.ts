@@ -8,11 +8,11 @@ import {
 
 /** The fields of an error body of any shape. */
 export interface ErrorWords {
-  /** Never empty. */
+  /** The message of the error; never empty. */
   readonly message?: string | undefined;
   /** The error's type, or Google's `status` when the error has no type. */
   readonly type?: string | undefined;
-  /** A number as digits. */
+  /** The code of the error. A code that is a number is kept as digits. */
   readonly code?: string | undefined;
   readonly param?: string | undefined;
   /** The HTTP status in the body. */
@@ -42,7 +42,7 @@ export function readErrorWords(body: JsonValue | undefined): ErrorWords {
 }
 
 interface Walk {
-  /** The number of levels that may follow. */
+  /** The number of inner levels that may still be read. */
   readonly depth: number;
   visit(error: JsonObject): void;
 }

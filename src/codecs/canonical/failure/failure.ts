@@ -10,7 +10,7 @@ export interface Failure {
   readonly message: string;
   /** The upstream's error type, for the log and for the codec of the upstream's protocol. */
   readonly type?: Raw | undefined;
-  /** A stable identifier, such as `context_length_exceeded`. */
+  /** A stable identifier of the failure, such as `context_length_exceeded`. */
   readonly code?: string | undefined;
   /** The request field at fault, in the upstream's spelling. */
   readonly param?: string | undefined;
@@ -28,9 +28,9 @@ export interface Failure {
  * - `invalid_request`: the upstream rejected the request as malformed or unsupported.
  * - `context_too_long`: the prompt is too long for the model. `too_large`: the body is too large.
  * - `filtered`: a safety system rejected the request.
- * - `authentication`, `permission`, `not_found`: about the gateway's credential, its rights or the model.
- *   `forbidden`: a 403 without a known reason.
- * - `unauthenticated`: about the caller's own token, which was removed meanwhile.
+ * - `authentication`: about the gateway's credential. `permission`: about the rights of the credential. `not_found`:
+ *   about the model. `forbidden`: a 403 without a known reason.
+ * - `unauthenticated`: the caller's own token was removed in the meantime.
  * - `quota`: the quota is used up, and waiting does not help soon. `rate_limited`: too many requests, waiting helps.
  * - `overloaded`, `timeout`, `server`: an error of the upstream itself.
  * - `unreachable`: there was no connection, or the connection ended before a response.

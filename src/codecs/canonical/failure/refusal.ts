@@ -180,7 +180,7 @@ const MAX_READ = 4096;
 
 const LINK_REGEXP = /https?:\/\/[^\s"')]+/gi;
 
-/** Z.ai's code at the start of a message, at Z.ai's endpoints for other protocols. */
+/** Matches the code at the start of a message. Z.ai's endpoints for other protocols send its code there. */
 const TEXT_CODE_REGEXP = /^\[(\d{4})\]/;
 
 /** Collects the clues of an error body. */

@@ -39,7 +39,7 @@ export type AbilityRow = {
     | undefined;
 };
 
-/** Returns the ability with its fields replaced by those of the rows. Later rows win. */
+/** Returns the ability after each field of a row has replaced the ability's own field. Later rows win. */
 export function withRows(
   ability: Ability,
   ...rows: readonly (AbilityRow | undefined)[]
@@ -81,7 +81,7 @@ export interface ReasoningAbility {
   /** The effort to send when a request wants no reasoning but no setting stops it; `undefined` to send no effort. */
   readonly least?: EffortWord | undefined;
   /**
-   * The model's effort when a request sets none; `undefined` when unknown, or when the model does not reason by
+   * The model's effort when a request sets no effort; `undefined` when unknown, or when the model does not reason by
    * default.
    */
   readonly usual?: EffortWord | undefined;
@@ -101,7 +101,7 @@ interface ToolAbility {
    * the request offers only the allowed tools.
    */
   readonly full: boolean;
-  /** The calls that a request may force: a call of a named tool, a call of any tool, or none. */
+  /** The calls that a request may force: a call of a named tool, a call of any tool, or no call. */
   readonly force: "named" | "any" | "never";
   /** True when a choice may forbid all calls; if false, the request omits the tools instead. */
   readonly forbid: boolean;
@@ -131,7 +131,7 @@ export interface SchemaAbility {
 
 /** The conditions of a model for its sampling settings. */
 export interface SamplingAbility {
-  /** The requests that may set sampling: all, those without reasoning, or none. */
+  /** The requests that may set sampling: all requests, only requests without reasoning, or no request. */
   readonly free: "always" | "without_reasoning" | "never";
   /** The settings that a request may not set if `free` does not cover the request. */
   readonly fixed: readonly OptionalSetting[];

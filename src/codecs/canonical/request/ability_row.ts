@@ -21,12 +21,12 @@ type Group =
   | "settings";
 
 /**
- * Returns a function that finds the dialect of a target, once for each target object. The target's own rows replace
- * parts of the dialect's ability.
+ * Returns a function that returns the dialect of a target, and makes it only once for each target object. The target's
+ * own rows replace parts of the dialect's ability.
  *
  * @param make Returns the dialect without the target's rows.
- * @param unspoken Returns the parts of an ability that the protocol has no field for, as the protocol has them. A row
- * cannot grant these.
+ * @param unspoken Returns the parts of an ability for which the protocol has no field, with the protocol's values. A
+ * row cannot change these parts.
  */
 export function createDialects<
   Key extends Pick<Target, "ability">,
@@ -52,16 +52,16 @@ type AbilityField =
   }
   & (
     | { readonly kind: "flag" }
-    /** A number from `min` to `max`; with `whole`, without decimals. */
+    /** A number from `min` to `max`. If `whole` is true, it has no decimals. */
     | {
       readonly kind: "number";
       readonly min: number;
       readonly max: number;
       readonly whole: boolean;
     }
-    /** One of some words. */
+    /** One of the `words`. */
     | { readonly kind: "word"; readonly words: readonly string[] }
-    /** A list of some words. */
+    /** A list of some of the `words`. */
     | { readonly kind: "words"; readonly words: readonly string[] }
   );
 
@@ -108,7 +108,7 @@ type FieldsFor<Part> = {
   readonly [Name in keyof Part]?: FieldFor<Part[Name]>;
 };
 
-/** What a setting of {@linkcode OPTIONAL_SETTINGS} is, for the configuration. */
+/** What the descriptions in the configuration call each of the {@linkcode OPTIONAL_SETTINGS}. */
 const SETTINGS: Readonly<Record<OptionalSetting, string>> = {
   temperature: "`temperature`",
   topP: "`top_p`",
@@ -259,9 +259,9 @@ export const ABILITY_ROWS: {
   /** Returns an option for each field, by its name in the file: `topP` is `top_p`. */
   options<Option>(makers: OptionMakers<Option>): Record<string, Option>;
   /**
-   * Reads a row with these fields, under their names in the file.
+   * Reads a row whose fields have their names from the file.
    *
-   * @throws {TypeError} When a field does not exist, or has another kind of value.
+   * @throws {TypeError} When the row has an unknown field, or a value of another kind than the field.
    */
   read(written: object): AbilityRow;
 } = {

@@ -45,7 +45,7 @@ interface UnsupportedStateOptions {
   readonly what?: string;
   /** The instruction, as a sentence with or without its period; default: send the whole history. */
   readonly advice?: string;
-  /** Further facts that an SDK acts on. */
+  /** The code of the error. SDKs act on the code and on the details. */
   readonly code?: string;
   readonly details?: Readonly<Record<string, unknown>>;
 }

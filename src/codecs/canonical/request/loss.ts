@@ -80,7 +80,7 @@ export function isOwnIdentifier(
  * Reports a block that a message of its role cannot hold. An opaque block is reported with the weight in the block.
  *
  * @param protocol The target's protocol, as the error message names it.
- * @param weight The weight of all other blocks. Losing the model's content weighs less than the caller's content.
+ * @param weight The weight of all other blocks. Losing the model's content weighs less than losing the caller's.
  * @throws {GatewayError} As {@linkcode Losses.reportDropped} does.
  */
 export function dropBlock(

@@ -90,7 +90,7 @@ export function normalMediaType(mediaType: string): string {
   return lower === "image/jpg" ? "image/jpeg" : lower;
 }
 
-/** Returns a name for a file without one, because providers reject a file without a name. */
+/** Returns a default name for a file, because providers reject a file without a name. */
 export function defaultFileName(mediaType: string): string {
   const [, subtype = ""] = mediaType.split("/");
   return /^[a-z0-9]{1,8}$/.test(subtype) ? `document.${subtype}` : "document";

@@ -22,7 +22,7 @@ export interface CanonicalRequest {
   readonly webSearch?: WebSearch | undefined;
   /** True when the model may call several tools at once. */
   readonly parallelTools?: boolean | undefined;
-  /** Absent means free text. */
+  /** The form of the answer; absent means free text. */
   readonly format?: OutputFormat | undefined;
   readonly verbosity?: "low" | "medium" | "high" | undefined;
   /** The caller's limit for the tokens of the answer, including reasoning. */
@@ -34,7 +34,7 @@ export interface CanonicalRequest {
   readonly serviceTier?: ServiceTier | undefined;
   /** The caller's identifier of the end user. */
   readonly user?: string | undefined;
-  /** Requests with the same key share an upstream's prompt cache. */
+  /** The key of the prompt cache. Requests with the same key share the upstream's cache. */
   readonly cacheKey?: string | undefined;
   /** The id of the conversation, if `user` contains this id. It replaces a missing cache key. */
   readonly conversation?: string | undefined;
@@ -48,7 +48,7 @@ export interface CanonicalRequest {
   readonly cacheOptions?: Raw<JsonValue> | undefined;
   /** The time that the upstream keeps the prompt in its cache, in the spelling of both OpenAI protocols. */
   readonly cacheRetention?: Raw<JsonValue> | undefined;
-  /** The end user's identifier for the upstream's safety systems; `user` when the caller gave no other. */
+  /** The end user's identifier for the upstream's safety systems; equal to `user` if the caller sent no other. */
   readonly safetyIdentifier?: Raw | undefined;
   readonly extras: Extras;
 }

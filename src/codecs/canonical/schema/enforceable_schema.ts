@@ -116,7 +116,10 @@ function inOrder(
 
 /** The limit that all strict schemas of a request share. */
 export interface StrictRoom {
-  /** If an {@linkcode enforceableSchema} fits beside the schemas counted so far, counts it and returns true. */
+  /**
+   * If an {@linkcode enforceableSchema} fits beside the schemas counted so far, counts it and returns true. Otherwise
+   * returns false.
+   */
   takes(schema: JsonObject, kind: "tool" | "format"): boolean;
 }
 

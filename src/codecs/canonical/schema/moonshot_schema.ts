@@ -34,7 +34,7 @@ const BESIDE = ["description"];
 /** Fields that only describe a choice. They do not move into a branch that is a reference. */
 const NOTES = wordList("title default examples deprecated readOnly writeOnly");
 
-/** The types that a value may have when its schema names none. */
+/** The types that a value may have when its schema names no type. */
 const ANY_TYPES = ["string", "number", "boolean", "object", "array", "null"];
 
 /** The most characters of all copies: definitions with further fields, and fields that move into branches. */
@@ -154,7 +154,7 @@ function merged(
     }, given);
 }
 
-/** Combines two schemas. The second wins where both set the same keyword. */
+/** Combines two schemas. If both set the same keyword, the second schema wins. */
 function join(first: JsonObject, second: JsonObject): JsonObject {
   const joined = { ...first, ...second };
   const fields = {
@@ -225,7 +225,7 @@ function typesOf(schema: JsonObject): string[] {
   return implied.length > 0 ? implied : [...ANY_TYPES];
 }
 
-/** Returns the type whose keywords apply. Integers use the keywords of numbers. */
+/** Returns the type whose keywords apply to `type`. For `integer`, this is `number`. */
 function kindOf(type: JsonValue): string {
   return type === "integer" ? "number" : String(type);
 }

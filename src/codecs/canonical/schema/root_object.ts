@@ -65,7 +65,7 @@ export function rootObject(schema: JsonObject | undefined): JsonObject {
     : withDescription(object, `Must match ${JSON.stringify(moved)}`);
 }
 
-/** The fields that may be beside a reference at the root when its definition replaces it. */
+/** The fields that may be beside a reference at the root when its definition replaces the reference. */
 const BESIDE_ROOT = wordList("$ref $defs type title description $comment");
 
 /** Replaces a reference at the root with its definition, if the root has only {@linkcode BESIDE_ROOT} fields. */

@@ -65,7 +65,7 @@ class Limiter {
     return this.#deep.size === 0 && this.#levelsOf(this.#root) <= this.#most;
   }
 
-  /** Returns the levels of a schema; infinity when they are too many. */
+  /** Returns the number of levels of a schema; infinity when the schema has too many levels. */
   #levelsOf(schema: JsonObject): number {
     const known = this.#levels.get(schema) ??
       this.#count(schema, [], this.#most);

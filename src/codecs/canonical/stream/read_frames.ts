@@ -45,10 +45,11 @@ const DONE_REGEXP = /^"?\[done\]"?$/i;
 const HEARTBEAT_REGEXP = /^[\w\s.:[\]<>/-]{1,64}$/;
 
 /**
- * Returns a stage that parses frames into events for `decoder`. It ignores what providers and proxies send between
- * events: empty data (https://github.com/Growth-Circle/cadis/issues/362), and heartbeats that are not JSON
- * (https://github.com/aaif-goose/goose/pull/11816). It accepts `[DONE]` with spaces around it, lists of events
- * (Gemini's errors), and events on consecutive lines without a blank line between them. Other data fails the answer.
+ * Returns a stage that parses frames into events for `decoder`. The stage ignores what providers and proxies send
+ * between events: empty data (https://github.com/Growth-Circle/cadis/issues/362), and heartbeats that are not JSON
+ * (https://github.com/aaif-goose/goose/pull/11816). The stage accepts `[DONE]` with spaces around it, lists of events
+ * (Gemini's errors), and events on consecutive lines without a blank line between them. With other data, the answer
+ * fails.
  */
 export function readFrames(
   decoder: EventDecoder,
@@ -130,7 +131,7 @@ function isHeartbeat(value: JsonValue | undefined, text: string): boolean {
 export interface TextPlace {
   readonly holder: JsonObject;
   readonly field: string;
-  /** True when a repeated event adds only its text; default: false. */
+  /** True when an event that differs only in its text adds nothing but the text; default: false. */
   readonly isAlone?: boolean;
 }
 
@@ -177,7 +178,7 @@ function plainText(json: string): string | undefined {
   return isString ? json.slice(1, last) : undefined;
 }
 
-/** A text that no provider sends. It checks where an event's JSON has its text. */
+/** A text that no provider sends. It serves to check where an event's JSON has its text. */
 const PROBE = "(model-gateway: text)";
 
 /** The most consecutive templates that no event matched. After so many, no further template is made. */

@@ -7,7 +7,7 @@ import {
 import { rootObject } from "../schema/root_object.ts";
 import { fitId } from "./tool_call_id.ts";
 
-/** New names of a call's arguments by their old ones. */
+/** The new names of a call's arguments by their old names. */
 export type PropertyNames = ReadonlyMap<string, string>;
 
 /** A schema of arguments, some of them renamed. */

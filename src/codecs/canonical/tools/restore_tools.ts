@@ -14,7 +14,7 @@ export interface AnswerEdits {
   readonly aliases: ToolAliases;
   /** The stop strings at which the answer must be cut. */
   readonly cuts: readonly string[];
-  /** True for a model that may write its reasoning into a tag. */
+  /** True when the model may write its reasoning into a tag, such as `<think>`. */
   readonly isTagged: boolean;
   /** The binding of the answer's reasoning; absent when the upstream binds reasoning to no conversation. */
   readonly bound?: SealBinding | undefined;

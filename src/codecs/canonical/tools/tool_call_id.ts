@@ -112,7 +112,7 @@ export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
 }
 
 /**
- * Returns a function that assigns legal ids to the calls of an answer. They differ from all ids in the history.
+ * Returns a function that assigns legal ids to the calls of an answer. These ids differ from all ids in the history.
  * Otherwise clients that pair results with calls by id would repeat the same steps endlessly.
  */
 export function createAnswerIds(
