@@ -12,7 +12,7 @@ const OTHER_REGEXP =
 /** Matches names in camel case whose last word shows that the value is no count, such as `Id` in `cacheId`. */
 const CAMEL_REGEXP = /[a-z](?:At|Ms|Id|Key)$/;
 
-/** Remembers its results, because all answers of a provider have the same names and matching the names is slow. */
+/** Returns true for a name of other values. Remembers the results: all answers of a provider have the same names. */
 const isOther = memoized(
   (name) => OTHER_REGEXP.test(name) || CAMEL_REGEXP.test(name),
   200,

@@ -50,7 +50,7 @@ export function reasoningToRemember(
 }
 
 interface RecallOptions {
-  /** Returns the stored reasoning of a call. In each turn, the first call with stored reasoning counts. */
+  /** Returns the stored reasoning of a call. In a turn with several calls, the first call with reasoning counts. */
   recall(callId: string): RememberedReasoning | undefined;
   /** Returns true when a sealed part may go to the upstream. */
   maySend(sealed: Sealed): boolean;

@@ -111,7 +111,7 @@ function walkMetadata(metadata: JsonObject, deeper: Walk): ErrorWords {
     : words;
 }
 
-/** Reads the first error of a list. In a list from FastAPI, each item names a field; reads the first few items. */
+/** Reads the first error of a list. In a list from FastAPI, reads the first few errors: each names another field. */
 function walkList(list: readonly JsonValue[], deeper: Walk): ErrorWords {
   const [inner = {}] = list.slice(0, MAX_ITEMS)
     .map((item) => walkAny(item, deeper));

@@ -123,7 +123,7 @@ function namedKind(
     all.find((kind) => kind === "rate_limited" || kind === "overloaded");
 }
 
-/** Matches the code at the end of a message. MiniMax's endpoints for other protocols send its code there. */
+/** Matches MiniMax's code at the end of a message. MiniMax's endpoints for other protocols send the code there. */
 const BASE_CODE_REGEXP = /\((\d{4})\)\s*$/;
 
 /** The codes of an account that stays closed after a payment. */

@@ -32,7 +32,7 @@ const LONG_TEXT = 2000;
 /** The most comparisons of two words. No real error of a provider needs so many comparisons. */
 const MAX_COMPARISONS = 2_000_000;
 
-/** An empty map. A map of runs has the length of each run, by the index of its last word in the message. */
+/** An empty map of runs. Such a map has the length of each run, by the index of the run's last word in the message. */
 const NO_RUNS: ReadonlyMap<number, number> = new Map();
 
 /**

@@ -54,7 +54,7 @@ export function refusesReasoning({ message, code }: Failure): boolean {
   });
 }
 
-/** Returns a `filtered` failure, without an assumed status and without a code that only repeats the status. */
+/** Returns a `filtered` failure. Leaves out a 5xx status from the body, and a code that only repeats the status. */
 function filtered(failure: Failure, httpStatus: number): Failure {
   const { status, code } = failure;
   const isAssumed = httpStatus < 400 && status !== undefined && status >= 500;
@@ -180,7 +180,7 @@ const MAX_READ = 4096;
 
 const LINK_REGEXP = /https?:\/\/[^\s"')]+/gi;
 
-/** Matches the code at the start of a message. Z.ai's endpoints for other protocols send its code there. */
+/** Matches Z.ai's code at the start of a message. Z.ai's endpoints for other protocols send the code there. */
 const TEXT_CODE_REGEXP = /^\[(\d{4})\]/;
 
 /** Collects the clues of an error body. */

@@ -137,7 +137,7 @@ export interface SamplingAbility {
   readonly fixed: readonly OptionalSetting[];
   /**
    * The lowest `top_p` that a request may set if `free` does not cover the request. Such a request may also set a
-   * temperature of 1. Absent when it may set none of the `fixed` settings.
+   * temperature of 1. Absent when such a request may set none of the `fixed` settings.
    */
   readonly leastTopP?: number | undefined;
   /** True when a request may set `temperature` and `top_p` together. */
@@ -225,7 +225,7 @@ export const OPTIONAL_SETTINGS = [
 /** One of the settings that only some targets take. */
 export type OptionalSetting = typeof OPTIONAL_SETTINGS[number];
 
-/** The sampling settings. Many models do not accept them while they reason. */
+/** The sampling settings. Many models that reason do not accept these settings. */
 export const SAMPLING_SETTINGS = [
   "temperature",
   "topP",

@@ -99,7 +99,8 @@ function closedFormat(
 }
 
 /**
- * Returns the format, with `strict` when the schema allows strictness and the request does not set `strict` to false.
+ * Returns the format with a fitted schema. `strict` becomes true if the schema allows strictness and the request does
+ * not set `strict` to false.
  */
 function schemaFormat(
   format: SchemaFormat,

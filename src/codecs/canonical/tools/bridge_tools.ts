@@ -330,7 +330,7 @@ function bridgeBlock(block: Block, support: Bridging): Block {
   }
 }
 
-/** Returns arguments with the sent names. Providers reject text that is not one JSON object, so it is wrapped. */
+/** Returns arguments with the sent names. Wraps a text that is not one JSON object: providers reject such a text. */
 function objectText(
   text: string,
   names: PropertyNames | undefined,
