@@ -83,8 +83,8 @@ function kindOf(
   clues: Clues & Pick<Failure, "retryAfterMs" | "resetsDaily">,
 ): FailureKind {
   const named = namedKind(words, clues);
-  // A 401 is about the gateway's credential, which the caller cannot change. Only a code about a quota means something
-  // else.
+  // A 401 is about the gateway's credential. The caller cannot change this credential. Only a code about a quota means
+  // something else.
   if (status === 401 && named !== "quota") return "authentication";
   if (OVERFLOW_STATUSES.has(status) && saysOverflow(words)) {
     return "context_too_long";

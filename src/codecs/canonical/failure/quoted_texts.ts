@@ -81,7 +81,7 @@ export function withoutQuotes(
           cuts.includes(at) || cuts.includes(at + 1 - length);
         const least = isEdge ? Math.min(2, own.length) : QUOTED_WORDS;
         if (length < least) continue;
-        // In a longer run, the words before its last one are marked already.
+        // In a longer run, all words but the last word are marked already.
         const fresh = length > QUOTED_WORDS ? 1 : length;
         isQuoted.fill(1, at + 1 - fresh, at + 1);
       }

@@ -271,7 +271,7 @@ export class EventParser {
     if (!isJsonObject(event)) return undefined;
     const place = this.#placeOf(event);
     if (place?.holder[place.field] !== PROBE) return undefined;
-    // `probed` lacks the text, which may be long. A slice keeps its whole source string in memory.
+    // A slice keeps its whole source string in memory. Unlike `data`, `probed` lacks the text, which may be long.
     const head = probed.slice(0, start);
     const tail = probed.slice(probed.length - rest.length);
     return { head, tail, event, ...place };

@@ -58,8 +58,8 @@ export function toolKey(
 /**
  * Replaces tools that a target does not support, and their calls in the history. Tools in namespaces become
  * `namespace__name`. Custom tools become functions with one string `input`. Names that are too long or not legal are
- * cut and hashed. The same applies to names of arguments. Hosted tools stay, because the encoder reports their loss. Of
- * tools with the same name only the first stays, because providers refuse duplicates.
+ * cut and hashed. The same applies to names of arguments. Hosted tools stay, because the encoder reports their loss. If
+ * several tools have the same name, only the first tool stays, because providers refuse duplicates.
  *
  * @param note Called with `messages` for each call whose arguments were not one JSON object, and with `tools` for a
  * tool that differs from an earlier tool with the same name.

@@ -10,7 +10,7 @@ import { fitId } from "./tool_call_id.ts";
 /** The new names of a call's arguments by their old names. */
 export type PropertyNames = ReadonlyMap<string, string>;
 
-/** A schema of arguments, some of them renamed. */
+/** A schema of arguments. Some of the arguments are renamed. */
 export interface RenamedArguments {
   readonly parameters: JsonObject;
   /** For each name of the caller, the name that is sent. */
