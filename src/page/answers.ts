@@ -5,8 +5,8 @@
 /**
  * A quota window as callers see it (docs/quotas.md#fields-of-a-window), with the same fields for every service:
  *
- * - `type`: the kind of limit, such as `TOKENS_LIMIT`. After a colon, the part that it limits, in the
- *   provider's word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself is unchanged.
+ * - `type`: the kind of limit, such as `TOKENS_LIMIT`. After a colon, the limited part of the usage, in the provider's
+ *   word: `USAGE_LIMIT:opus`, `TOKENS_LIMIT:input`. A type that the provider names itself is unchanged.
  * - `window`: the length in words.
  * - `unit`: `credits`, `tokens`, `requests`, `percent`, `fraction`, an ISO 4217 code such as `USD`, `currency` (money
  *   in an unreported currency), `quota` (a gateway's own unit) or `unknown`.
@@ -19,7 +19,7 @@ export interface QuotaWindow {
   readonly unit: string;
   readonly period_unit: number | null;
   readonly period_count: number | null;
-  /** The size in `unit`. It is 100 in `percent` and 1 in `fraction`. */
+  /** The size of the window in `unit`: 100 for `percent` and 1 for `fraction`. */
   readonly limit: number | null;
   readonly used: number | null;
   readonly remaining: number | null;
@@ -52,7 +52,7 @@ export interface ConnectionEntry {
   readonly cached: boolean;
   /** Empty unless the status is `ok`. */
   readonly limits: readonly QuotaWindow[];
-  /** The requests that wait for the connection; absent when none does. */
+  /** The requests that wait for the connection; absent when no request waits. */
   readonly waiting?: WaitingRequests | undefined;
   /** Set only while all of the caller's models on the connection fail or are in a cool-down. */
   readonly failing?: FailingRequests | undefined;

@@ -85,8 +85,8 @@ const FILES: Readonly<
 export const PAGE_PATHS: readonly string[] = Object.keys(FILES);
 
 /**
- * The policy of the page: it loads its own scripts and styles, and sends requests to its own gateway. Everything else
- * is forbidden, including other sources, forms, frames and markup from strings.
+ * The policy of the page: the page loads its own scripts and styles, and sends requests to its own gateway. Everything
+ * else is forbidden, including other sources, forms, frames and markup from strings.
  */
 const POLICY = [
   "default-src 'none'",
@@ -112,7 +112,7 @@ const HEADERS = {
 
 /**
  * Returns a file of the page at `/`. The page reads a token from its user, and shows the quotas, the models and the
- * settings of clients. Its files hold no data of any caller. It sends the same requests as a client.
+ * settings of clients. The page's files hold no data of any caller. The page sends the same requests as a client.
  *
  * @param path An entry of {@linkcode PAGE_PATHS}.
  */

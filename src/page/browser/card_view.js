@@ -56,14 +56,14 @@ export function connectionCard(entry, ticker) {
     failing === undefined
       ? ""
       : element("p", { class: "state" }, failingText(failing, Date.now())),
-    // The text of an unsupported quota would deny the failures of requests.
+    // The text for an unsupported quota says that requests are not affected, so it is left out while requests fail.
     isOk ? windowList(entry.limits, ticker) : isDenied ? "" : stateText(entry),
     checkedLine(entry, ticker),
   );
 }
 
 /**
- * Returns the service of a connection, and how many requests wait for it.
+ * Returns the service of a connection, and how many requests wait for the connection.
  *
  * @param {ConnectionEntry} entry
  * @returns {readonly string[]}
@@ -116,8 +116,8 @@ function cardHead({ name, notes, badge }) {
 }
 
 /**
- * Returns the one warning of a card, with the reset of the used-up windows. The bars and the numbers show which
- * windows those are.
+ * Returns the one warning of a card, with the reset of the used-up windows. The bars and the numbers show which windows
+ * are used up.
  *
  * @param {readonly QuotaWindow[]} limits
  * @returns {HTMLElement}
@@ -187,7 +187,7 @@ function windowRow(window, ticker) {
 }
 
 /**
- * Returns the text of {@linkcode leftText}, with its number emphasised.
+ * Returns the text of {@linkcode leftText}, with the number emphasised.
  *
  * @param {QuotaWindow} window
  * @returns {HTMLElement}
@@ -206,7 +206,7 @@ function leftAmount(window) {
 }
 
 /**
- * Returns the bar of a window: the amount left, and a mark for the time left. A balance has no size, and so no bar.
+ * Returns the bar of a window: the amount left, and a mark for the time left. A balance has no size, so it gets no bar.
  *
  * @param {ShownWindow} window
  * @returns {HTMLElement}

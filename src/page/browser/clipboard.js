@@ -1,6 +1,6 @@
 /**
  * Copies a text to the clipboard. Browsers offer `navigator.clipboard` only on https and localhost. A gateway inside a
- * company may have neither, so the older method remains as a fallback.
+ * company may use plain http and another host, so the older method remains as a fallback.
  *
  * @param {string} text
  * @returns {Promise<boolean>} True when the text was copied.

@@ -23,7 +23,7 @@ export function element(tag, attributes, ...children) {
  *
  * @template {HTMLElement} Kind
  * @param {string} id
- * @param {{ new (): Kind, prototype: Kind }} kind Its class.
+ * @param {{ new (): Kind, prototype: Kind }} kind The class of the element.
  * @returns {Kind}
  */
 export function byId(id, kind) {
@@ -58,7 +58,7 @@ export function createTicker() {
 }
 
 /**
- * Sets a text if it differs, so that nothing is redrawn or announced without a change.
+ * Sets the text of a node if the text differs, so that nothing is redrawn or announced without a change.
  *
  * @param {Element} node
  * @param {string} text

@@ -12,7 +12,7 @@ import { asSentence } from "../wording/words.js";
  *
  * @typedef {import("../wording/history.js").History} History
  *
- * @typedef {object} Answers The data that could be read, and the failure when some could not.
+ * @typedef {object} Answers The data that could be read, and the failure when some data could not be read.
  * @property {QuotaList | undefined} list
  * @property {readonly OwnLimits[] | undefined} own The limits of the token and its group.
  * @property {History | undefined} history The usage of the last days.
@@ -22,10 +22,10 @@ import { asSentence } from "../wording/words.js";
  * @property {string | undefined} failure A sentence for the reader.
  */
 
-/** Longer than the gateway's own time limit for reading the quotas. */
+/** The timeout of a reading. It is longer than the gateway's own time limit for reading the quotas. */
 const DEADLINE_MS = 30_000;
 
-/** The gateway rejects the token. */
+/** The error when the gateway rejects the token. */
 export class TokenRejected extends Error {}
 
 /**
@@ -47,7 +47,7 @@ export async function readGateway(base, token, { isListDue }) {
   );
   const refusal = reasons.find((reason) => reason instanceof TokenRejected);
   if (refusal !== undefined) throw refusal;
-  // The gateway has the quotas by now, so that it can compute the token's part of them.
+  // By now, the gateway has read the quotas, so it can compute how much of each quota the token has used.
   const usage = isListDue ? await readUsage(base, token) : undefined;
   const body = usage?.body;
   const quotas = list.status === "fulfilled" ? list.value : undefined;
@@ -75,12 +75,12 @@ export async function readOwnUsage(base, token) {
 }
 
 /**
- * Reads the usage of a token. Without it, the page still shows the quotas.
+ * Reads the usage of a token. If this fails, the page still shows the quotas.
  *
  * @param {string} base
  * @param {string} token
- * @returns {Promise<{ readonly body?: unknown, readonly hasFailed: boolean }>} A gateway that has no usage report
- * (404) has not failed.
+ * @returns {Promise<{ readonly body?: unknown, readonly hasFailed: boolean }>} `hasFailed` is false for a gateway
+ * without a usage report (404).
  */
 async function readUsage(base, token) {
   try {
@@ -120,7 +120,7 @@ async function readList(url, token, headers) {
  * @param {unknown} [body] The body of a POST; absent for a GET.
  * @param {Readonly<Record<string, string>>} [more] Further headers.
  * @returns {Promise<Response>}
- * @throws {Error} When no response comes, with a sentence for the reader.
+ * @throws {Error} When no response comes. The message is a sentence for the reader.
  */
 export async function send(url, token, body, more = {}) {
   const isPost = body !== undefined;

@@ -123,12 +123,12 @@ export function createHistoryView() {
   return {
     show(now) {
       place.hidden = now === undefined;
-      // The pace of today changes without usage, too.
+      // The pace of today changes even without new usage.
       const text = JSON.stringify([now, Math.floor(Date.now() / PACE_MS)]);
       if (text === shown) return;
       shown = text;
       history = now;
-      // A reading must not take the focus from a choice.
+      // An update must not take the focus from a choice that the reader is making.
       if (!choices.contains(document.activeElement)) drawChoices();
       draw();
     },
@@ -143,13 +143,14 @@ const BAR_SHARE = 0.72;
 const LEAST_HEIGHT = 2;
 
 /**
- * A limit of more than this many times the usage is shown as text, because its line would leave no height for the bars.
+ * A limit of more than this many times the usage is shown as text, because the line of such a limit would leave no
+ * height for the bars.
  */
 const MOST_LIMIT = 3;
 
 /**
- * Draws a bar for each day, the expected rest of today, and the limit as a line, between the largest amount and the
- * dates. The text and the table have the same numbers.
+ * Draws a bar for each day, the expected rest of today, and the limit as a line. The largest amount is above the
+ * drawing, the dates are below. The text and the table have the same numbers.
  *
  * @param {HolderHistory} holder
  * @param {Unit} unit

@@ -17,7 +17,7 @@ import { durationText } from "../wording/times.js";
 
 const TICK_MS = 1000;
 
-/** Without a trailing slash. The page may be below a path of a proxy. */
+/** The gateway's address without a trailing slash. The page may be below a path of a proxy. */
 const base = new URL(".", location.href).href.replace(/\/$/, "");
 
 const signedIn = byId("signed-in", HTMLElement);
@@ -102,7 +102,7 @@ async function refresh() {
   }
 }
 
-/** Reads and shows the limits after a trial, because a trial counts as usage. The quotas are read as usual. */
+/** Reads and shows the limits after a trial, because a trial counts as usage. The quotas wait for the next update. */
 async function refreshOwnLimits() {
   const asked = session;
   if (asked?.reading === undefined || isReading) return;

@@ -1,5 +1,5 @@
 /**
- * The elapsed time of a window, to compare with its usage.
+ * The elapsed time of a window, to compare with the window's usage.
  *
  * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  *
@@ -25,7 +25,7 @@ const LENGTHS_MS = new Map([
   ["weekly", WEEK_MS],
 ]);
 
-/** The lengths of periods and units that vary in milliseconds, in months. */
+/** The lengths, in months, of the periods and units that are not always equally long. */
 const MONTHS = new Map([
   ["month", 1],
   ["monthly", 1],
@@ -65,7 +65,7 @@ function startOf({ window, period_count: count }, endMs) {
 }
 
 /**
- * Returns the same day and time in UTC a number of months earlier, or the last day of a shorter month.
+ * Returns the same day and time in UTC a number of months earlier. If that month has no such day, returns its last day.
  *
  * @param {number} atMs @param {number} months @returns {number} Milliseconds since 1970.
  */

@@ -1,6 +1,6 @@
 /**
- * The data that this tab keeps until it is closed: the token and the last reading. With them, a reload of the page does
- * not send requests too early.
+ * The data that this tab keeps until it is closed: the token and the last reading. After a reload, the last reading
+ * keeps the page from sending requests too early.
  *
  * @typedef {import("../answers.ts").QuotaList} QuotaList
  * @typedef {import("../wording/models.js").Model} Model
@@ -57,7 +57,7 @@ export function forgetSession(storage) {
   storage.removeItem(KEY);
 }
 
-/** The recommended interval, used until the gateway has reported its own. */
+/** The interval of the readings until the gateway has reported the interval that it recommends. */
 const DEFAULT_REFRESH_SECONDS = 60;
 
 /** The pause after the first incomplete reading. Each further incomplete reading doubles the pause. */
@@ -80,7 +80,7 @@ export function nextReadAtMs(session) {
 }
 
 /**
- * Returns the earliest time to read the quotas again. Only the gateway's response sets it.
+ * Returns the earliest time to read the quotas again. Only a response of the gateway sets this time.
  *
  * @param {Session | undefined} session
  * @returns {number} Milliseconds since 1970.
@@ -93,7 +93,7 @@ export function nextListAtMs(session) {
 }
 
 /**
- * Merges another reading into a session. Data that the other reading lacks stays as it was.
+ * Merges a new reading into a session. Data that the new reading lacks is kept from the reading before.
  *
  * @param {Session} session
  * @param {Reading} answer

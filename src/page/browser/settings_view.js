@@ -13,7 +13,8 @@ import { protocolFor, TOKEN_PLACEHOLDER } from "../wording/settings_text.js";
  *
  * @typedef {object} SettingsView
  * @property {(models: readonly Model[]) => void} show Offers these models.
- * @property {(id: string) => void} choose Shows the settings for a model, if necessary for another client.
+ * @property {(id: string) => void} choose Shows the settings for a model. Picks another client if the chosen client
+ * does not support the model.
  *
  * @typedef {object} SettingsOptions
  * @property {string} base The gateway's address without a trailing slash.
@@ -157,8 +158,8 @@ function noModelFits(client) {
  * @param {Snippet} snippet
  * @param {object} options
  * @param {(text: string) => void} options.announce
- * @param {(() => string) | undefined} [options.withToken] Returns the text with the reader's token, if the text has
- * one.
+ * @param {(() => string) | undefined} [options.withToken] Returns the text with the reader's token, if the text
+ * contains a token.
  * @returns {HTMLElement}
  */
 function snippetView({ title, text }, { announce, withToken }) {
@@ -203,12 +204,12 @@ function marked(text) {
 const COPIED_MS = 2000;
 
 /**
- * Creates a copy button. It keeps the width of its longest label, so that it does not move under the pointer.
+ * Creates a copy button. The button keeps the width of its longest label, so that it does not move under the pointer.
  *
  * @param {string} label
  * @param {object} options
  * @param {() => string} options.textOf
- * @param {string} options.titleId The id of the title of the text, which distinguishes the button for screen readers.
+ * @param {string} options.titleId The id of the text's title. The title distinguishes the button for screen readers.
  * @param {(text: string) => void} options.announce
  * @returns {HTMLButtonElement}
  */

@@ -56,8 +56,8 @@ function listText(texts) {
 }
 
 /**
- * Returns the windows with nothing left and their resets. If there are none, returns the window of known usage with the
- * least left.
+ * Returns the windows with nothing left and their resets. If every window has something left, returns the window with
+ * the least left among the windows of known usage.
  *
  * @param {readonly Holder[]} holders
  * @param {string} whose

@@ -191,7 +191,7 @@ function askOf({ model, protocol }, { base, token }) {
 
 /** @param {number} status @returns {string} */
 function adviceFor(status) {
-  // The message of the gateway has the advice.
+  // The message of the gateway already gives advice.
   if (status === 401) return "";
   if (status === 429) return "The top of this page shows what is left";
   return status >= 500

@@ -32,7 +32,7 @@ const PARTS = {
  * Returns the number of dear turns, their causes and their extra cost, in words.
  *
  * @param {readonly DearTurns[]} turns
- * @returns {string | undefined} Undefined without any.
+ * @returns {string | undefined} Undefined when there are no dear turns.
  */
 export function dearTurnsText(turns) {
   /** @type {Map<string, number>} */

@@ -3,7 +3,7 @@
  *
  * @typedef {object} FailureMeaning
  * @property {string} title
- * @property {string} advice The action for staff, mostly none.
+ * @property {string} advice What staff should do; mostly nothing.
  * @property {boolean} [isCalm] True when nothing is wrong.
  */
 

@@ -23,7 +23,7 @@
  * @typedef {object} History
  * @property {readonly HolderHistory[]} holders The token, then its groups.
  * @property {readonly ModelUse[]} models The models that the token used most this month, the dearest first.
- * @property {string | undefined} dearTurns The dear turns of this month, in words; undefined without any.
+ * @property {string | undefined} dearTurns The dear turns of this month, in words; undefined when there were none.
  */
 import { dearTurnsText, isDearTurns } from "./dear_turns.js";
 import { listAt } from "./own_use.js";
@@ -38,7 +38,7 @@ const DAY_MS = 86_400_000;
  * Returns the history in a response of `GET /usage`.
  *
  * @param {unknown} usage
- * @returns {History | undefined} Undefined when there is none, such as from an older gateway.
+ * @returns {History | undefined} Undefined when the response has no history, as from an older gateway.
  */
 export function historyOf(usage) {
   const days = daysIn(usage);
@@ -134,7 +134,7 @@ export function amountOf(use, unit) {
 }
 
 /**
- * Returns a mark for a cost that leaves requests without a price out; empty for any other.
+ * Returns a mark for a cost that does not include requests without a price. Returns an empty text for any other cost.
  *
  * @param {Pick<Day, "cost_usd" | "unpriced_requests">} use
  * @returns {string}
@@ -172,12 +172,12 @@ export function expectedToday(days, unit, nowMs) {
   return isKnown ? amountOf(today, unit) * DAY_MS / elapsed : undefined;
 }
 
-/** @param {Pick<HolderHistory, "days">} holder @returns {boolean} True with a cost on some day. */
+/** @param {Pick<HolderHistory, "days">} holder @returns {boolean} True when some day has a cost. */
 export function hasCost({ days }) {
   return days.some(({ cost_usd }) => cost_usd);
 }
 
-/** @param {Pick<HolderHistory, "days">} holder @returns {boolean} True without any request. */
+/** @param {Pick<HolderHistory, "days">} holder @returns {boolean} True when no day has a request. */
 export function isEmpty({ days }) {
   return days.every(({ requests }) => requests === 0);
 }

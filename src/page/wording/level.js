@@ -5,7 +5,8 @@
  */
 
 /**
- * The severity of a window. Colour alone must not show it, so its text is always present: {@linkcode LEVEL_TEXTS}.
+ * The severity of a window. Colour alone must not show the severity, so a text of {@linkcode LEVEL_TEXTS} is always
+ * present.
  *
  * @typedef {"unknown" | "plenty" | "low" | "scarce" | "gone" | "over"} Level
  */
@@ -28,7 +29,7 @@ export function levelOf({ used_percent: percent, remaining }) {
   return percent >= LOW_PERCENT ? "low" : "plenty";
 }
 
-/** From the least to the most severe. */
+/** All levels, from the least to the most severe. */
 const LEVELS = /** @type {const} */ (
   ["unknown", "plenty", "low", "scarce", "gone", "over"]
 );
@@ -56,7 +57,7 @@ function urgencyOf(window) {
 const SCARCE = 1000 * LEVELS.indexOf("scarce");
 const USED_UP = 1000 * LEVELS.indexOf("gone");
 
-/** @param {QuotaWindow} window @returns {boolean} True with nothing left. */
+/** @param {QuotaWindow} window @returns {boolean} True when nothing is left. */
 export function isUsedUp(window) {
   return urgencyOf(window) >= USED_UP;
 }
@@ -68,8 +69,8 @@ export function urgentWindows(windows) {
 }
 
 /**
- * Returns the cards with little or nothing left first, the most urgent before the others. Cards with enough left keep
- * their order. Failing requests count like a used-up quota.
+ * Returns the cards with the most urgent first. Cards with enough left follow in their own order. Failing requests
+ * count like a used-up quota.
  *
  * @template {{ readonly limits: readonly QuotaWindow[], readonly failing?: unknown }} Card
  * @param {readonly Card[]} cards
@@ -85,8 +86,8 @@ export function mostUrgentFirst(cards) {
 }
 
 /**
- * Returns the windows that show how much a connection has left. One balance can replace another, so an empty one is
- * left out when another has money.
+ * Returns the windows that show how much a connection has left. Requests can use any balance with money, so empty
+ * balances are left out when another balance has money.
  *
  * @param {readonly QuotaWindow[]} windows
  * @returns {readonly QuotaWindow[]}

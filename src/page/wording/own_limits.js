@@ -1,10 +1,10 @@
 /**
- * The limits of a token and of its group, as windows that are drawn like those of a quota. Pure functions.
+ * The limits of a token and of its group, as windows that are drawn like the windows of a quota. Pure functions.
  *
  * @typedef {import("../answers.ts").QuotaWindow} QuotaWindow
  *
- * @typedef {QuotaWindow & { readonly counts: string, readonly starts_at: string | null }} LimitWindow A limit; `counts`
- * names the models and connections that it counts, and is empty when it counts all.
+ * @typedef {QuotaWindow & { readonly counts: string, readonly starts_at: string | null }} LimitWindow A limit. `counts`
+ * names the models and connections whose usage counts; empty when all usage counts.
  *
  * @typedef {object} OwnLimits The limits of one holder.
  * @property {string} name `Your token` or `Group interns`.
@@ -41,7 +41,7 @@ export function ownLimits(usage) {
   }
   const limits = all.filter(isLimit);
   const groups = new Set(limits.map(({ group }) => group));
-  // The token itself has no group.
+  // `null` stands for the token itself.
   return [null, ...[...groups].filter((group) => group !== null)]
     .filter((group) => groups.has(group))
     .map((group) => ({

@@ -8,7 +8,7 @@
  */
 
 /**
- * Adds the token's own usage to the windows of a list, when it is known and above zero.
+ * Adds the token's own usage to the windows of a list, when this usage is known and above zero.
  *
  * @param {QuotaList} list
  * @param {unknown} usage The response of `GET /usage`. Any other value is ignored.
@@ -40,7 +40,7 @@ function percentsIn(usage) {
   for (const entry of listAt(usage, "connections")) {
     for (const window of listAt(entry, "limits")) {
       const percent = Reflect.get(window, "your_percent");
-      // Zero may also mean usage from before the gateway began to count.
+      // Zero is left out, because the token may have used the quota before the gateway began to count.
       if (typeof percent === "number" && percent > 0) {
         percents.set(keyOf(entry, window), percent);
       }
@@ -54,7 +54,7 @@ function percentsIn(usage) {
  *
  * @param {unknown} holder
  * @param {string} key
- * @returns {readonly object[]} None where there is no list.
+ * @returns {readonly object[]} Empty when there is no list.
  */
 export function listAt(holder, key) {
   const isObject = typeof holder === "object" && holder !== null;

@@ -51,7 +51,7 @@ const SERVICE_TEXTS = {
 };
 
 /**
- * Returns the name of a service; an unknown one is returned unchanged.
+ * Returns the name of a service. The name of an unknown service is returned unchanged.
  *
  * @param {string} service The `service` of a connection.
  * @returns {string}

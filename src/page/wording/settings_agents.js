@@ -88,8 +88,8 @@ export const AGENTS = [
 ];
 
 /**
- * The Claude model as which Claude Code treats an unknown model, with its window of 200,000 tokens and its way of
- * thinking. With an older model, such as `claude-sonnet-4-5`, Claude Code switches auto mode off.
+ * Claude Code is set up to treat an unknown model as this Claude model, with its window of 200,000 tokens and its way
+ * of thinking. With an older Claude model, such as `claude-sonnet-4-5`, Claude Code would switch auto mode off.
  */
 const CAUTIOUS_CLAUDE = "claude-sonnet-4-6";
 
@@ -99,12 +99,14 @@ const CAUTIOUS_WINDOW = 200_000;
 /** The window that Claude Code assumes for an unknown model, in tokens. */
 const ASSUMED_WINDOW = 1_000_000;
 
-/** Matches Anthropic's own ids, whose windows Claude Code knows. An alias may begin with `claude-`, too. */
+/**
+ * Matches Anthropic's own ids. Claude Code knows the windows of these models. An alias may begin with `claude-`, too.
+ */
 const OWN_CLAUDE_REGEXP = /^claude-(?:(?:opus|sonnet|haiku|fable|mythos)-)?\d/;
 
 /**
- * Returns the Claude model as which Claude Code treats a model; none if Claude Code knows the window or assumes the
- * right one. Tried with Claude Code 2.1.330.
+ * Returns the Claude model as which Claude Code is to treat a model. Returns `undefined` if Claude Code knows the
+ * model's window or assumes the right window. Tried with Claude Code 2.1.330.
  *
  * @param {Model} model @returns {string | undefined}
  */
@@ -115,8 +117,8 @@ function behavesAs({ id, context_length: window = 0 }) {
 }
 
 /**
- * Returns true when a model has or may have a window of a million tokens. If no model of a list may have such a window,
- * the settings forbid it, because the variable for that applies to every model.
+ * Returns true when a model has or may have a window of a million tokens. The variable that forbids such a window
+ * applies to every model. So the settings contain this variable only if no model may have such a window.
  *
  * @param {Model} model @returns {boolean}
  */
@@ -127,8 +129,8 @@ function mayBeWide({ id, context_length: window }) {
 }
 
 /**
- * Returns true when the provider itself checks the actions of Claude Code's auto mode. Only Anthropic's own Messages do;
- * for other models, Claude Code must ask the model of the session (docs/clients.md#claude-codes-auto-mode).
+ * Returns true when the provider itself checks the actions of Claude Code's auto mode. Only Anthropic does so, in
+ * Messages. For other models, Claude Code must ask the model of the session (docs/clients.md#claude-codes-auto-mode).
  *
  * @param {Model} model @returns {boolean}
  */
@@ -137,8 +139,8 @@ function checksActions({ owned_by, native_protocols = [] }) {
 }
 
 /**
- * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds none. It runs again
- * after five minutes and after a 401.
+ * https://code.claude.com/docs/en/settings: the helper prints the token, so that the file holds no token. The helper
+ * runs again after five minutes and after a 401.
  *
  * @param {Place} place @returns {Snippet}
  */
@@ -158,9 +160,10 @@ function claude({ base, model, models, tokenCommand }) {
 }
 
 /**
- * Returns the settings of Claude Code that follow from the models. Its own model names, and a session for which nobody
- * has selected a model, use `model`. Auto mode would check actions with the model of `ANTHROPIC_DEFAULT_SONNET_MODEL`,
- * or else with `claude-sonnet-5`. If it may use neither, it asks the model of the session.
+ * Returns the settings of Claude Code that follow from the models. Claude Code's own model names, and a session for
+ * which nobody has selected a model, use `model`. Auto mode would check actions with the model of
+ * `ANTHROPIC_DEFAULT_SONNET_MODEL`, or else with `claude-sonnet-5`. If auto mode may use neither of these models, it
+ * asks the model of the session.
  *
  * @param {Pick<Place, "model" | "models">} place
  */
@@ -192,8 +195,8 @@ export function claudeModels({ model, models }) {
 
 /**
  * https://developers.openai.com/codex/config-reference. The catalog gives Codex the token's models and their sizes.
- * Codex runs the command for the token again after five minutes and after a 401. `env_key` would read a variable of its
- * background server, which keeps the variables of its first start.
+ * Codex runs the command for the token again after five minutes and after a 401. `env_key` would read a variable of
+ * Codex's background server, and this server keeps the variables of its first start.
  *
  * @param {Place} place @returns {Snippet}
  */
@@ -220,7 +223,7 @@ ${codexAuth(command)}`,
 const PLAIN_COMMAND_REGEXP = /^[\w./:@%+=,-]+(?: [\w./:@%+=,-]+)*$/;
 
 /**
- * Returns the table `auth`. Codex runs a command without a shell, so a command that needs one begins with `sh -c`.
+ * Returns the table `auth`. Codex runs a command without a shell, so a command that needs a shell begins with `sh -c`.
  *
  * @param {string} command @returns {string}
  */
@@ -291,8 +294,9 @@ function opencodeModel(model) {
 const OPENCODE_OUTPUT = 32_000;
 
 /**
- * Returns the sizes of a model. opencode needs both, and shortens a conversation when less of the window is left than
- * the longest answer. So an unknown longest answer gets a quarter of the window at most.
+ * Returns the sizes of a model. opencode needs the window and the longest answer. It shortens a conversation when less
+ * of the window is left than the longest answer. So if the longest answer is unknown, it is set to at most a quarter of
+ * the window.
  *
  * @param {Model} model
  */

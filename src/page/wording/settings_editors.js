@@ -1,5 +1,5 @@
 /**
- * Settings of editors, which store the token themselves. Pure functions.
+ * Settings of editors. The editors store the token themselves. Pure functions.
  *
  * @typedef {import("./models.js").Model} Model
  * @typedef {import("./settings_text.js").Client} Client
@@ -58,8 +58,8 @@ export const EDITORS = [
 ];
 
 /**
- * The default sizes, because an editor needs numbers for a model of unknown size. They are low: with too small a
- * window, an editor only summarises earlier.
+ * The default sizes, because an editor needs numbers for a model of unknown size. The sizes are low, because an editor
+ * with too small a window only summarises earlier.
  */
 const DEFAULT_SIZES = { context: 128_000, output: 16_000 };
 
@@ -90,7 +90,7 @@ const VSCODE_APIS = {
 
 /**
  * https://code.visualstudio.com/docs/agent-customization/language-models. VS Code stores the key of a group itself and
- * puts a reference to it into the file.
+ * puts a reference to the key into the file.
  *
  * @param {Place} place @returns {Snippet}
  */
@@ -116,15 +116,15 @@ function vscode({ base, models }) {
   return { title: "chatLanguageModels.json", text: json([group]) };
 }
 
-/** The providers in Zed. Their names must differ, so the token is needed for each. */
+/** The providers in Zed. The names of the providers must differ, so the token is needed for each provider. */
 const ZED_PROVIDERS = {
   openai: "Model Gateway",
   messages: "Model Gateway Messages",
 };
 
 /**
- * https://zed.dev/docs/ai/use-api-access. An OpenAI-compatible provider has the models in Chat and Responses, an
- * Anthropic-compatible one those in Messages.
+ * https://zed.dev/docs/ai/use-api-access. An OpenAI-compatible provider has the models in Chat and Responses. An
+ * Anthropic-compatible provider has the models in Messages.
  *
  * @param {Place} place @returns {Snippet}
  */

@@ -17,9 +17,9 @@
  * @typedef {object} Client
  * @property {string} id The name on the command line.
  * @property {string} name
- * @property {readonly [Protocol, ...Protocol[]]} protocols The protocols that the client speaks. A model must be
- * served in one of them.
- * @property {(place: Place) => Snippet} settings The settings, which refer to the token but do not hold it.
+ * @property {readonly [Protocol, ...Protocol[]]} protocols The protocols that the client speaks. A model must be served
+ * in one of these protocols.
+ * @property {(place: Place) => Snippet} settings The settings, with a reference to the token instead of the token.
  * @property {(token: string) => Snippet} token The place of the token.
  * @property {boolean} readsEnvironment True when the client reads the token from {@linkcode TOKEN_VARIABLE}.
  * @property {boolean | undefined} [prefersFile] True when the token is better kept in a file than in an
@@ -108,8 +108,8 @@ export function shellWord(text) {
 }
 
 /**
- * Returns the protocol in which a client requests a model: the best one without translation, else the client's first
- * one that serves the model.
+ * Returns the protocol in which a client requests a model: the best protocol without translation, else the client's
+ * first protocol in which the model is served.
  *
  * @param {Model} model
  * @param {Pick<Client, "protocols">} client
@@ -120,17 +120,17 @@ export function protocolFor({ protocols, native_protocols = [] }, client) {
     client.protocols.find((one) => protocols.includes(one));
 }
 
-/** The protocols of a client that speaks all. @type {readonly [Protocol, ...Protocol[]]} */
+/** The protocols of a client that speaks all protocols. @type {readonly [Protocol, ...Protocol[]]} */
 export const ALL_PROTOCOLS = ["chat", "messages", "responses"];
 
 /** The inputs besides text, as clients name them. @type {readonly string[]} */
 export const INPUTS = ["image", "pdf", "audio"];
 
 /**
- * Returns the inputs of a model besides text, of {@linkcode INPUTS}. `GET /models` names a PDF `file`.
+ * Returns the inputs of {@linkcode INPUTS} that a model takes. In `GET /models`, `file` stands for a PDF.
  *
  * @param {Model} model
- * @returns {readonly string[] | undefined} `undefined` when they are not known.
+ * @returns {readonly string[] | undefined} `undefined` when the inputs are not known.
  */
 export function inputsOf({ architecture }) {
   const kinds = architecture?.input_modalities;

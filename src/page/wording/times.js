@@ -101,7 +101,8 @@ export function failingText({ until, cause }, nowMs) {
 }
 
 /**
- * Formats the last reset of some windows, in the reader's own time: ` until 15:41`, ` until Sat 13:00`.
+ * Formats the time at which all of some windows have reset, in the reader's own time: ` until 15:41`, ` until Sat
+ * 13:00`.
  *
  * @param {readonly Pick<QuotaWindow, "resets_at">[]} windows
  * @param {number} nowMs Milliseconds since 1970.

@@ -24,7 +24,7 @@ function numberText(value) {
 }
 
 /**
- * Formats a share: `28.8%`. It is rounded down, so that a quota never shows as used up too early.
+ * Formats a share: `28.8%`. The share is rounded down, so that a quota never shows as used up too early.
  *
  * @param {number} percent
  * @returns {string}
@@ -135,7 +135,7 @@ const COUNT_WORDS = "two three four five six seven eight nine ten eleven twelve"
   .split(" ");
 const FIRST_COUNT = 2;
 
-/** The names of the gateway's own types. Each names what a window has left, not what was used. */
+/** The names of the gateway's own types. Each name says what a window has left, not what was used. */
 const LIMIT_NAMES = new Map([
   ["BALANCE", "balance"],
   ["CREDIT_LIMIT", "credits"],
@@ -162,7 +162,8 @@ function limitText(type) {
 }
 
 /**
- * Returns the name of a window: `5 hours`, with the detail `credits`. Without a period, the limit is the name.
+ * Returns the name of a window: `5 hours`, with the detail `credits`. If a window has no period, its name is that of
+ * the limit.
  *
  * @param {QuotaWindow & { readonly counts?: string | undefined }} window `counts` names the part that a limit counts.
  * @returns {readonly [name: string, detail: string]}
@@ -179,7 +180,7 @@ export function nameParts(window) {
 
 /**
  * Formats the usage of a window: `28.8% used`, `2,880 credits used`, `usage unknown`. The token's own share follows
- * when it is known: `28.8% used, 4.2% by you`. Empty for a balance, which has only a remainder.
+ * when it is known: `28.8% used, 4.2% by you`. Empty for a balance, because a balance has only a remainder.
  *
  * @param {import("./own_use.js").WindowWithUse} window
  * @returns {string}
@@ -198,7 +199,7 @@ export function usedText(
 }
 
 /**
- * Returns the share left. Together with the displayed share used, it makes 100%.
+ * Returns the share left. The result and the displayed used share together make 100%.
  *
  * @param {QuotaWindow} window
  * @returns {number | null} In percent. Null when it is unknown.
@@ -236,7 +237,7 @@ export function leftText(window) {
 }
 
 /**
- * Returns a message with a period at its end, unless it has one.
+ * Adds a period to a message that has no end mark.
  *
  * @param {string} message
  * @returns {string}
