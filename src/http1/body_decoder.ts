@@ -3,14 +3,14 @@ import { type Framing, parseFields } from "./head.ts";
 import type { ByteRead, ByteReader } from "@gateway/base/streams/byte_reader";
 import { byteText } from "@gateway/base/streams/bytes";
 
-/** Finds the payload of a body in the bytes of a connection, which may arrive in pieces of any length. */
+/** Finds the payload of a body in the bytes of a connection. The bytes may arrive in pieces of any length. */
 export interface BodyDecoder {
   /** True when the body is complete; no more bytes belong to it. */
   readonly isDone: boolean;
   /**
    * Takes the next bytes of the connection.
    *
-   * @param bytes At least one byte; the decoder may move payload within them.
+   * @param bytes At least one byte; the decoder may move payload within these bytes.
    * @returns The payload, in the memory of `bytes`, and the number of bytes that belong to the body.
    * @throws {MalformedMessage} When the bytes break the framing.
    */
@@ -81,10 +81,10 @@ class CloseDecoder implements BodyDecoder {
 /** The longest line of a chunk's size, extensions included, in bytes. */
 const MAX_SIZE_LINE_BYTES = 4 * 1024;
 
-/** The most bytes of all chunk extensions of a body. */
+/** The most bytes that all chunk extensions of a body may have together. */
 const MAX_EXTENSION_BYTES = 64 * 1024;
 
-/** The most bytes of all trailers. */
+/** The most bytes that all trailers of a body may have together. */
 const MAX_TRAILER_BYTES = 16 * 1024;
 
 const CR = 0x0d;
@@ -145,7 +145,7 @@ class ChunkedDecoder implements BodyDecoder {
     return false;
   }
 
-  /** Reads more of a size line or a trailer. Returns the position after it. */
+  /** Reads more of a size line or a trailer. Returns the position after the bytes that were read. */
   #readLine(bytes: Uint8Array, start: number): number {
     const size = this.#state === "size" && this.#line === ""
       ? plainSize(bytes, start)
@@ -184,7 +184,7 @@ class ChunkedDecoder implements BodyDecoder {
     this.#state = chunkBytes === 0 ? "trailer" : "data";
   }
 
-  /** Checks a trailer, then drops it: no client of a provider reads one. */
+  /** Checks a trailer, then drops it: no client of a provider reads trailers. */
   #takeTrailer(line: string): void {
     if (line === "") {
       this.#state = "done";
@@ -195,13 +195,14 @@ class ChunkedDecoder implements BodyDecoder {
   }
 }
 
-/** The most digits of a size that is read without decoding its line. */
+/** The most digits of a chunk's size that {@linkcode plainSize} reads. */
 const MAX_PLAIN_DIGITS = 7;
 
 /**
- * Reads a chunk's size line without an extension, the usual form. A streamed answer has about one such line per event.
+ * Reads a chunk's size line if it has the usual form, without an extension. A streamed answer has about one such line
+ * per event.
  *
- * @returns The size, and the position after the line; `undefined` for any other or incomplete line.
+ * @returns The size, and the position after the line; `undefined` if the line has another form or is incomplete.
  */
 function plainSize(
   bytes: Uint8Array,

@@ -13,9 +13,9 @@ const SOME_READS = 32;
 const MAX_TURNS = 8;
 
 /**
- * The sockets of an event loop that have bytes to read. While there are many, nothing is written. The other side would
- * answer a write at once, and its socket would be served before all waiting sockets, so that the same few would be
- * served again and again.
+ * The sockets of an event loop that have bytes to read. While there are many such sockets, nothing is written. The
+ * other side would answer a write at once, and its socket would be served before all waiting sockets, so that the same
+ * few sockets would be served again and again.
  */
 export interface Crowd {
   /** Counts a read that has ended. */
@@ -28,7 +28,8 @@ export interface Crowd {
 export const eventLoopCrowd: Crowd = createCrowd();
 
 /**
- * Creates an empty crowd. It counts the first few reads across turns, because awaiting the end of each turn is costly.
+ * Creates an empty crowd. The crowd counts the first few reads across turns, because awaiting the end of each turn is
+ * costly.
  */
 function createCrowd(): Crowd {
   let reads = 0;

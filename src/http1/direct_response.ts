@@ -1,7 +1,7 @@
 import { isField } from "./head.ts";
 import type { PassThrough } from "@gateway/base/streams/pass_through";
 
-/** The response of a handler: the platform's, or one that a server may use directly. */
+/** The response of a handler: a response of the platform, or a response that a server may use directly. */
 export type AnyResponse = Response | DirectResponse;
 
 interface DirectResponseInit {

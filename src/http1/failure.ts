@@ -37,7 +37,7 @@ export class Http1Failure extends Error {
 
   /**
    * True when a reused connection ended, or was given up, before any byte of a response. A firewall may have dropped
-   * it, or the server closed it. A retry on a new connection may succeed.
+   * the connection, or the server may have closed it. A retry on a new connection may succeed.
    */
   get wasLost(): boolean {
     const { isReused, hasAnswer } = this.progress;

@@ -40,8 +40,9 @@ const PROTOCOL = "HTTP/1.";
  *
  * @param bytes All that arrived so far.
  * @param from The start of the search; earlier bytes were searched already.
- * @param isStart Returns true when a head may begin with this text of at most 7 characters; default: a response's.
- * @returns The length of the head, its empty line included; `undefined` while it is incomplete.
+ * @param isStart Returns true when a head may begin with this text of at most 7 characters; default: the test for a
+ * response.
+ * @returns The length of the head, its empty line included; `undefined` while the head is incomplete.
  * @throws {MalformedMessage} When the bytes cannot become a head, however they continue.
  */
 export function findHeadEnd(
@@ -119,7 +120,7 @@ function lowerName(name: string): string | undefined {
  * followed by a space, and exactly one rule says where the body ends.
  *
  * @param bytes The head with its empty line.
- * @param method The method of the request, which decides whether there is a body.
+ * @param method The method of the request. The method decides whether there is a body.
  * @throws {MalformedMessage} When the head breaks a rule.
  *
  * @example
@@ -155,7 +156,7 @@ export function parseHead(bytes: Uint8Array, method: Method): ResponseHead {
   };
 }
 
-/** Returns true when the fields announce a body. A 204 has none, but its server may send one all the same. */
+/** Returns true when the fields announce a body. A response with status 204 has no body, but some servers send one. */
 function announcesBody(headers: HeaderFields): boolean {
   return headers.has("transfer-encoding") ||
     Number(headers.get("content-length") ?? 0) > 0;
@@ -183,7 +184,7 @@ export function parseFields(lines: readonly string[]): Map<string, string> {
     } else if (name === "content-length") {
       throw badLength();
     } else if (name === "set-cookie") {
-      // The gateway forwards no cookies, so only the last one is kept.
+      // The gateway forwards no cookies, so only the last cookie is kept.
       fields.set(name, value);
     } else {
       fields.set(name, `${before}, ${value}`);
@@ -192,7 +193,9 @@ export function parseFields(lines: readonly string[]): Map<string, string> {
   return fields;
 }
 
-/** Removes spaces and tabs at both ends. NBSP stays, because many UTF-8 characters end with its byte. */
+/**
+ * Removes spaces and tabs at both ends. A no-break space stays, because many UTF-8 characters end with the same byte.
+ */
 function trimSpaces(text: string): string {
   let start = 0;
   let end = text.length;
@@ -281,7 +284,7 @@ export interface OutgoingHead {
 
 const TARGET_REGEXP = /^[\x21-\x7e]+$/;
 
-/** Headers that only the client may write. A second header of the name could mean another body or another host. */
+/** Headers that only the client may write. A second header of the same name could mean another body or another host. */
 const OWN_NAMES: ReadonlySet<string> = new Set([
   "content-length",
   "host",

@@ -3,7 +3,7 @@ import type { Crowd } from "./crowd.ts";
 
 /**
  * The size of the buffer that waits for bytes. When a read fills the buffer, more bytes are waiting, so the next buffer
- * is the largest, to save reads and writes. When bytes come slowly, the next one is smaller.
+ * is the largest, to save reads and writes. When bytes come slowly, the next buffer is smaller.
  */
 const BUFFER_BYTES = {
   smallest: 4 * 1024,
@@ -11,7 +11,7 @@ const BUFFER_BYTES = {
   largest: 64 * 1024,
 };
 
-/** A payload that fills less than this share of its buffer is copied out of it. */
+/** A payload that fills less than this share of its buffer is copied out of the buffer. */
 const SMALL_SHARE = 1 / 4;
 
 /**
@@ -21,8 +21,8 @@ const SMALL_SHARE = 1 / 4;
 const SHARED_BYTES = 8 * 1024;
 
 /**
- * The longest payload that is copied into shared memory, in bytes. A payload that is kept keeps all of the shared
- * memory. Its user must not transfer it.
+ * The longest payload that is copied into shared memory, in bytes. As long as such a payload is kept, all of the shared
+ * memory is kept. The user of a payload must not transfer its memory.
  */
 const MAX_SHARED_BYTES = SHARED_BYTES / 8;
 
@@ -78,7 +78,7 @@ export class IncomingBytes {
   }
 
   /**
-   * Waits for more bytes. Pass their number to {@linkcode IncomingBytes.take}.
+   * Waits for more bytes. Pass the result to {@linkcode IncomingBytes.take}.
    *
    * @throws The reason of the platform when the socket broke.
    */
@@ -104,7 +104,7 @@ export class IncomingBytes {
     });
   }
 
-  /** Takes bytes out from the start. */
+  /** Removes `length` bytes from the start. */
   skip(length: number): void {
     this.#start += length;
   }
@@ -141,8 +141,8 @@ export class IncomingBytes {
   /**
    * Takes the payload of a body.
    *
-   * @param isLent True when the payload is used before the next read of the socket, which may overwrite it. The end of
-   * a body is never lent.
+   * @param isLent True when the payload is used before the next read of the socket. That read may overwrite the
+   * payload. The end of a body is never lent.
    * @returns The payload that has arrived; `undefined` when there is none. A payload that is not lent may be kept but
    * not transferred, because short payloads share memory.
    */
@@ -162,7 +162,7 @@ export class IncomingBytes {
     }
     const isSmall = payload.length <= SMALL_SHARE * this.#buffer.length;
     if (isSmall) return copyOf(payload);
-    // The payload keeps the buffer; the bytes after it move to another.
+    // The payload keeps the buffer; the bytes after it move to another buffer.
     const rest = this.#buffer.slice(this.#start, this.#end);
     this.#buffer = rest;
     this.#start = 0;

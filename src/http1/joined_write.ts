@@ -1,4 +1,4 @@
-/** A size of buffers for joined writes, and how many of them are kept for later writes. */
+/** A size of buffers for joined writes, and how many buffers of this size are kept for later writes. */
 interface Size {
   readonly bytes: number;
   readonly mostSpare: number;

@@ -15,7 +15,7 @@ export interface HttpRequest {
   readonly connectMs: number;
   /** True when the request needs a new connection. */
   readonly overNewConnection?: boolean | undefined;
-  /** Ends the exchange when it aborts, the body of the response included. */
+  /** Ends the exchange when the signal aborts, even while the body of the response arrives. */
   readonly signal: AbortSignal;
 }
 
@@ -33,18 +33,18 @@ export interface HttpClient {
    * Sends a request and waits for the head of its response.
    *
    * @throws {Http1Failure} When the exchange fails, if the client is from `createHttp1Client`.
-   * @throws The error of any other client; the signal's reason when it aborts.
+   * @throws The error of any other client; the signal's reason when the signal aborts.
    */
   send(request: HttpRequest): Promise<HttpResponse>;
 }
 
-/** A request, as a server passes it to its handler. Every web-standard `Request` is one. */
+/** A request, as a server passes it to its handler. Every web-standard `Request` is such a request. */
 export interface IncomingRequest
   extends Pick<Request, "method" | "url" | "body" | "bytes" | "signal"> {
   readonly headers: HeaderFields;
   /**
    * Reads the body without a stream of the platform. Use either `openBody` or `body`, once. The next read may overwrite
-   * a chunk, unless it is the last one.
+   * a chunk, unless the chunk is the last one.
    */
   readonly openBody?: (() => ByteReader) | undefined;
   /**
@@ -56,6 +56,6 @@ export interface IncomingRequest
     | undefined;
   /** The IP address at the other end of the socket, if the server knows it. */
   readonly peer?: string | undefined;
-  /** The reason why a server cannot read the request; it continues "Cannot read the request: ". */
+  /** The reason why a server cannot read the request; the reason continues "Cannot read the request: ". */
   readonly fault?: string | undefined;
 }

@@ -21,14 +21,17 @@ export interface Origin {
 /** An open socket, and how to send requests over it. */
 interface Dialed {
   readonly duplex: Duplex;
-  /** Set when the other end is a proxy that forwards plain HTTP. It needs whole URLs as targets, and these headers. */
+  /**
+   * The headers for a proxy that forwards plain HTTP; set only when the other end is such a proxy. The proxy also needs
+   * whole URLs as targets.
+   */
   readonly proxyHeaders?: readonly (readonly [string, string])[] | undefined;
 }
 
 /**
  * Opens a socket, TLS handshake included.
  *
- * @throws The reason of the platform, or of the signal when it aborts.
+ * @throws The reason of the platform, or the reason of the signal when the signal aborts.
  */
 export type Dial = (origin: Origin, signal: AbortSignal) => Promise<Dialed>;
 
@@ -40,7 +43,7 @@ interface Http1ClientOptions {
   readonly crowd?: Crowd;
   /** The maximum number of idle sockets to one origin; default 1,024. */
   readonly maxIdle?: number;
-  /** Headers for requests that have none of the same name, in lower case. */
+  /** Headers that are added to each request without a header of the same name. The names are in lower case. */
   readonly defaultHeaders?: readonly (readonly [name: string, value: string])[];
 }
 
@@ -58,8 +61,8 @@ interface Address {
 /**
  * A client for HTTP/1.1: strict with responses, one request at a time on each socket, and never the same request twice.
  *
- * When a reused socket is lost before any byte of a response, it also closes the sockets that were idle when the
- * request was sent: a firewall, for example, has probably dropped all of them.
+ * When a reused socket is lost before any byte of a response, the client also closes the sockets that were idle when
+ * the request was sent. A firewall, for example, has probably dropped all of these connections.
  */
 export function createHttp1Client(
   { dial, deadlines, crowd, maxIdle = 1024, defaultHeaders = [] }:
@@ -93,7 +96,7 @@ export function createHttp1Client(
       return socket;
     } catch (cause) {
       const why = dialing.signal.aborted ? dialing.signal.reason : cause;
-      // Closing idle sockets frees their descriptors. It frees no ports: those stay reserved.
+      // Closing idle sockets frees descriptors, but no ports: the ports stay reserved.
       if (lacksDescriptors(why)) idle.closeAll();
       throw new Http1Failure("connect", "no connection could be opened", {
         cause: why,
@@ -105,7 +108,7 @@ export function createHttp1Client(
     }
   }
 
-  /** Opens a socket, but takes one that another request gives back first, because a handshake may hang. */
+  /** Opens a socket, or takes a socket that another request gives back earlier, because a handshake may hang. */
   function openOrTake(
     address: Address,
     request: HttpRequest,
@@ -173,7 +176,7 @@ export function createHttp1Client(
       idle.closeSince(address.key, sentMs);
       const isUnsent = cause.progress.sent === "nothing";
       if (!isUnsent || request.signal.aborted) throw cause;
-      // Nothing of it was sent: the socket had ended while it was idle.
+      // Nothing of the request was sent: the socket had ended while it was idle.
     }
     const fresh = await open(address, request);
     return await sendOver(fresh, address, sending);
@@ -192,8 +195,8 @@ export function createHttp1Client(
 }
 
 /**
- * Waits for a dial until its signal aborts, because a name lookup cannot be cancelled. Closes a socket that comes
- * later.
+ * Waits for a dial, but only until the signal aborts, because a name lookup cannot be cancelled. Closes a socket that
+ * the dial opens later.
  */
 function unlessAborted(
   dialed: Promise<Dialed>,
@@ -220,7 +223,7 @@ interface Sending {
   readonly loan: Loan | undefined;
 }
 
-/** The loan of a body to one socket after another. Reports once that no socket reads it any more. */
+/** The loan of a body to one socket after another. Reports once that no socket reads the body any more. */
 class Loan {
   readonly #onOver: () => void;
   #readers = 0;
@@ -235,13 +238,13 @@ class Loan {
     this.#readers++;
   }
 
-  /** Notes that a socket has stopped reading it. */
+  /** Notes that a socket has stopped reading the body. */
   end(): void {
     this.#readers--;
     this.#giveBack();
   }
 
-  /** Notes that no further socket will read it. Called once. */
+  /** Notes that no further socket will read the body. Called once. */
   settle(): void {
     this.#isSettled = true;
     this.#giveBack();

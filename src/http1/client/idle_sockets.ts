@@ -11,18 +11,20 @@ const IDLE_MS = 30_000;
 /** The age from which a socket serves no more requests, in milliseconds: the host may have another address by then. */
 const MAX_AGE_MS = 300_000;
 
-/** A socket is closed this long before the time at which the provider announced to close it, in milliseconds. */
+/**
+ * If the provider has announced when it closes a socket, the client closes the socket this many milliseconds earlier.
+ */
 const MARGIN_MS = 1000;
 
 /** A socket that is idle. */
 interface Idle {
   readonly socket: PooledSocket;
-  /** When it became idle, on the clock of the deadlines. */
+  /** When the socket became idle, on the clock of the deadlines. */
   readonly sinceMs: number;
   readonly stopWaiting: Cancel;
 }
 
-/** A socket, the headers that its proxy needs, and when it was opened. */
+/** A socket, the headers that its proxy needs, and the time when the socket was opened. */
 export interface PooledSocket extends Socket {
   proxyHeaders?: readonly (readonly [string, string])[] | undefined;
   openedMs?: number;
@@ -68,7 +70,7 @@ export class IdleSockets {
   /**
    * Waits for the next socket that becomes idle.
    *
-   * @returns A function that stops the wait. It returns false when `onSocket` was called before.
+   * @returns A function that stops the wait. This function returns false when `onSocket` was called before.
    */
   wait(key: string, onSocket: (socket: PooledSocket) => void): () => boolean {
     const waiting = this.#waiting.get(key) ?? new Set();
@@ -122,7 +124,7 @@ export class IdleSockets {
     next(socket);
   }
 
-  /** Closes an origin's sockets that have been idle since `ms` or longer. */
+  /** Closes an origin's sockets that became idle at the time `ms` or earlier. */
   closeSince(key: string, ms: number): void {
     for (const { socket, sinceMs } of [...this.#byOrigin.get(key) ?? []]) {
       if (sinceMs <= ms) this.#close(key, socket);

@@ -28,7 +28,7 @@ interface OutgoingRequest extends Omit<OutgoingHead, "bodyBytes"> {
   readonly body: Uint8Array | LongBytes | undefined;
   /** Called once when the socket has stopped reading the body: all of it was written, or the socket ended. */
   readonly onUploaded?: (() => void) | undefined;
-  /** Closes the socket when it aborts, until the response is complete. */
+  /** Closes the socket when the signal aborts before the response is complete. */
   readonly signal: AbortSignal;
 }
 
@@ -41,14 +41,14 @@ interface SocketResponse extends HttpResponse {
 const MAX_INTERIM = 8;
 
 /**
- * A socket that serves one request after another (RFC 9112). One read is always under way. It notices when the provider
- * closes an idle socket, or responds while the request is still being sent. A socket never sends a request twice, and
- * closes if the end of a response is in doubt.
+ * A socket that serves one request after another (RFC 9112). One read is always under way. This read notices when the
+ * provider closes an idle socket, or responds while the request is still being sent. A socket never sends a request
+ * twice, and closes if the end of a response is in doubt.
  */
 export class Socket {
   /** True after the socket has sent a request or been idle. */
   isReused = false;
-  /** The longest idle time that the last response announced, in milliseconds; `undefined` if it announced none. */
+  /** The longest idle time that the last response announced, in milliseconds; `undefined` if there was none. */
   announcedIdleMs: number | undefined;
   readonly #duplex: Duplex;
   readonly #onIdle: (socket: Socket) => void;
@@ -110,7 +110,7 @@ export class Socket {
   }
 
   /**
-   * Sends a request and waits for the head of its response, which may come before the whole request is sent.
+   * Sends a request and waits for the head of the response. The response may come before the whole request is sent.
    *
    * @throws {Http1Failure} When there is no valid response.
    * @throws {TypeError} When the request cannot be formatted.
@@ -161,7 +161,9 @@ export class Socket {
     }
   }
 
-  /** Waits until the platform reports the first write, because it may report the end of the socket earlier. */
+  /**
+   * Waits until the platform reports the first write, because the platform may report the end of the socket earlier.
+   */
   async #learnSent(uploaded: Promise<unknown>): Promise<void> {
     if (this.#sent !== "nothing") return;
     let isReported = false;
@@ -172,7 +174,7 @@ export class Socket {
       });
       setImmediate(resolve);
     });
-    // An unknown state counts as sent.
+    // If no write is reported yet, the request counts as sent in part.
     if (!isReported) this.#sent = "part";
   }
 
@@ -195,7 +197,9 @@ export class Socket {
     );
   }
 
-  /** Writes a request. Keeps an error for the failure, because a response that still arrives takes precedence. */
+  /**
+   * Writes a request. Keeps the error of a write for `failure`, because a response that still arrives takes precedence.
+   */
   async #upload(
     head: string,
     { body, onUploaded }: OutgoingRequest,
@@ -248,7 +252,7 @@ export class Socket {
   }
 
   /**
-   * Waits for more bytes. Pass their number to {@linkcode Socket.take}.
+   * Waits for more bytes. Pass the result to {@linkcode Socket.take}.
    *
    * @throws The reason of the platform when the socket broke.
    */
@@ -266,7 +270,7 @@ export class Socket {
   /**
    * Decodes the bytes that were read.
    *
-   * @returns The payload in them, which may be kept; `undefined` when there is none.
+   * @returns The payload in these bytes; `undefined` when there is none. The caller may keep the payload.
    * @throws When the socket is closed already, because bytes after a fault have no meaning.
    */
   decode(decoder: BodyDecoder): Uint8Array<ArrayBuffer> | undefined {
@@ -274,7 +278,7 @@ export class Socket {
     return this.#incoming.decode(decoder);
   }
 
-  /** Decodes a body that has arrived completely with the head; returns `undefined` for any other. */
+  /** Decodes a body that has arrived completely with the head; returns `undefined` for any other body. */
   #decodeWhole(
     decoder: BodyDecoder,
     framing: Framing,
@@ -285,11 +289,11 @@ export class Socket {
       : undefined;
   }
 
-  /** Gives the socket back after a whole response, or closes it. */
+  /** After a whole response, gives the socket back if it may serve another request. Otherwise, closes the socket. */
   async #complete({ isKeptAlive, headers }: ResponseHead): Promise<void> {
     const hasSurplus = this.#incoming.length > 0;
     if (this.#isClosed || !isKeptAlive || hasSurplus) return this.close();
-    // The platform may report the last write later than the response to it.
+    // The platform may report a request's last write later than the response.
     if (this.#sent !== "all") await new Promise(setImmediate);
     if (this.#sent !== "all") return this.close();
     const announced = KEEP_ALIVE_REGEXP.exec(headers.get("keep-alive") ?? "");

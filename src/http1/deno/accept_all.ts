@@ -68,7 +68,7 @@ export function acceptAll<Socket extends object>(
           });
         }
         const deadlines = { start: timers.schedule };
-        // Rejects when the signal aborts, which ends the loop.
+        // Rejects when the signal aborts. The loop then ends.
         await wait(backoffMs(failures, PAUSES), { deadlines, signal })
           .catch(() => {});
       }
@@ -91,7 +91,7 @@ function sendAtOnce(socket: Partial<Pick<Deno.TcpConn, "setNoDelay">>): void {
   try {
     socket.setNoDelay?.();
   } catch {
-    // The next read reports a caller who has left.
+    // The caller has left. The next read reports this.
   }
 }
 

@@ -1,7 +1,7 @@
 import { within } from "@gateway/base/time/deadlines";
 import { systemTimers, type Timers } from "@gateway/base/time/timers";
 
-/** The time before the next address of a host is tried beside the first (RFC 8305, section 5), in milliseconds. */
+/** How long an attempt may take before the next address is tried, too (RFC 8305, section 5), in milliseconds. */
 const NEXT_ADDRESS_MS = 250;
 
 /** An address as a name lookup finds it. */
@@ -11,7 +11,9 @@ interface FoundAddress {
   readonly family: number;
 }
 
-/** Orders addresses so that the families take turns, beginning with the family of the first (RFC 8305, section 4). */
+/**
+ * Orders addresses so that the families take turns, beginning with the first address's family (RFC 8305, section 4).
+ */
 export function alternate(found: readonly FoundAddress[]): string[] {
   const [first] = found;
   const preferred = found.filter(({ family }) => family === first?.family);
@@ -28,8 +30,8 @@ type Connect<Connection> = (
 ) => Promise<Connection>;
 
 /**
- * Connects to the first of a host's addresses that answers. Tries the addresses in order: each one when the address
- * before it fails or is slow. Closes all connections but one.
+ * Connects to the first of a host's addresses that answers. Tries the addresses in order, each address when the address
+ * before it has failed or is slow. Closes all connections except the one that is returned.
  *
  * @throws When all addresses fail: the first reason other than `EADDRNOTAVAIL`, else the first reason.
  */
@@ -56,7 +58,7 @@ export async function raceAddresses<Connection extends { close(): void }>(
     throw new Error("The host has no addresses");
   } catch (error) {
     if (!(error instanceof AggregateError)) throw error;
-    // A machine without IPv6 fails with this code for each IPv6 address, which would hide the other errors.
+    // A machine without IPv6 fails with this code for each IPv6 address. These failures would hide the other errors.
     const { errors } = error;
     throw errors.find(({ code }) => code !== "EADDRNOTAVAIL") ?? errors[0];
   } finally {
@@ -67,7 +69,7 @@ export async function raceAddresses<Connection extends { close(): void }>(
 /**
  * Waits for the first attempt that succeeds.
  *
- * @returns `undefined` when the newest attempt has failed, or none has succeeded in time.
+ * @returns `undefined` when the newest attempt has failed, or when no attempt has succeeded in time.
  */
 function unlessSlow<Connection>(
   first: Promise<Connection>,
@@ -93,7 +95,7 @@ function closeOthers<Connection extends { close(): void }>(
     attempt.then((other) => {
       if (other !== won) other.close();
     }, () => {
-      // It failed, or was given up.
+      // The attempt failed, or was given up.
     });
   }
   return won;

@@ -1,11 +1,12 @@
-/** The number of descriptors that are opened in one turn of the event loop. It takes about a millisecond. */
+/** The number of descriptors that are opened in one turn of the event loop. Opening them takes about a millisecond. */
 const SLICE = 64;
 
 /**
  * Counts free descriptors by opening some and closing them again, because Deno reads their limit in `/proc` only with
- * all permissions. Requests run between slices of 64; fewer are closed before the call returns.
+ * all permissions. They are opened in slices of 64, and requests run between two slices. Up to 64 descriptors are
+ * closed again before the call returns.
  *
- * @returns The number that could be opened; `undefined` when `enough` are free.
+ * @returns The number of free descriptors; `undefined` when at least `enough` descriptors are free.
  */
 export async function countFree(enough: number): Promise<number | undefined> {
   const opened: Deno.FsFile[] = [];

@@ -10,11 +10,11 @@ import { isIP } from "node:net";
 import { countFree } from "./descriptors.ts";
 
 /**
- * Returns a function that opens connections: name resolution, TCP, a proxy's tunnel and TLS. It checks certificates
- * with the platform's store, which `DENO_CERT` and `DENO_TLS_CA_STORE` set.
+ * Returns a function that opens connections: name resolution, TCP, a proxy's tunnel and TLS. Certificates are checked
+ * with the platform's store. `DENO_CERT` and `DENO_TLS_CA_STORE` set this store.
  *
  * @param routeOf Finds the proxy of an origin.
- * @param caCerts Authorities that are trusted beside those of the platform, as PEM.
+ * @param caCerts Authorities, as PEM, that are trusted in addition to the platform's authorities.
  */
 export function createDial(
   routeOf: (origin: Origin) => ProxyRoute,
@@ -91,13 +91,13 @@ async function openTcp(
   return connection;
 }
 
-/** Connects to an address. It may return a connection even if the signal has aborted meanwhile. */
+/** Connects to an address. May return a connection even if the signal has aborted meanwhile. */
 async function connectTo(
   place: Place,
   signal: AbortSignal,
 ): Promise<Deno.TcpConn> {
   signal.throwIfAborted();
-  // Deno checks its signal once more after it has connected. If that threw, the connection could not be closed.
+  // Deno checks its signal once more after it has connected. If that check threw, the connection could not be closed.
   const silent = { throwIfAborted() {} };
   const cancelling = Object.assign(AbortSignal.any([signal]), silent);
   return await Deno.connect({ ...place, signal: cancelling });
@@ -119,7 +119,7 @@ async function resolve(hostname: string): Promise<string[]> {
   }
 }
 
-/** Runs `work`, and closes a connection when it fails or the signal aborts meanwhile. */
+/** Runs `work`, and closes a connection when `work` fails or the signal aborts meanwhile. */
 async function closingOnFailure<Value>(
   connection: Deno.Conn,
   signal: AbortSignal,
@@ -182,7 +182,7 @@ async function readStatus(connection: Deno.Conn): Promise<number> {
   }
 }
 
-/** Reads a head byte by byte: what follows belongs to TLS. */
+/** Reads a head byte by byte, because the bytes after the head belong to TLS. */
 async function readHead(connection: Deno.Conn): Promise<Uint8Array> {
   let bytes = new Uint8Array(1024);
   let length = 0;

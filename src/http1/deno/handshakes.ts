@@ -3,7 +3,7 @@ import { loopBack } from "./loopback.ts";
 import { untilAbort } from "@gateway/base/time/deadlines";
 import { systemTimers, type Timers } from "@gateway/base/time/timers";
 
-/** The age at which an unanswered handshake makes its server count as silent, in milliseconds. */
+/** A server counts as silent when a handshake has been unanswered for this long, in milliseconds. */
 const SILENT_MS = 1000;
 
 /** The most handshakes with one server that may keep their descriptors. */
@@ -17,11 +17,11 @@ interface Unanswered {
 
 /** The options of a handshake. */
 interface Terms {
-  /** The server. Its certificate must have the name of the host. */
+  /** The server. The server's certificate must have the name of this host. */
   readonly origin: Pick<Origin, "hostname" | "port">;
-  /** Authorities that are trusted beside those of the platform, as PEM. */
+  /** Authorities, as PEM, that are trusted in addition to the platform's authorities. */
   readonly caCerts: readonly string[];
-  /** Ends the handshake when it aborts. */
+  /** Ends the handshake when the signal aborts. */
   readonly signal: AbortSignal;
 }
 
@@ -30,9 +30,9 @@ export interface Handshakes {
   /** The number of abandoned handshakes. Each keeps its descriptor until the server closes the connection. */
   readonly abandoned: number;
   /**
-   * Speaks TLS over a connection, which the caller closes on failure.
+   * Speaks TLS over a connection. If this fails, the caller closes the connection.
    *
-   * @throws The reason of the platform, or of the signal when it aborts.
+   * @throws The reason of the platform, or the reason of the signal when the signal aborts.
    */
   secure(connection: Deno.TcpConn | Deno.TlsConn, terms: Terms): Promise<
     Deno.TlsConn
@@ -42,8 +42,8 @@ export interface Handshakes {
 /**
  * Creates the handshakes. Deno keeps the descriptor of an unanswered handshake until the other end closes the
  * connection, whatever the gateway does. So connections to a server that may be silent take a detour through a local
- * connection, whose other end the gateway can close. Servers that answer are connected directly, because the detour
- * copies every byte.
+ * connection. The gateway can close the other end of the local connection. Servers that answer are connected directly,
+ * because the detour copies every byte.
  */
 export function createHandshakes(timers: Timers = systemTimers): Handshakes {
   const unanswered = new Map<string, Set<Unanswered>>();
@@ -100,7 +100,7 @@ export function createHandshakes(timers: Timers = systemTimers): Handshakes {
         return await untilAbort(handshaking, signal);
       } catch (error) {
         if (one !== undefined) one.isGivenUp = true;
-        // Closing it before the handshake settles frees nothing, and hides the end of the handshake.
+        // Closing the connection before the handshake settles frees nothing, and hides the end of the handshake.
         handshaking.then((tls) => tls.close(), () => {});
         throw error;
       }

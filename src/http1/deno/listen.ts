@@ -10,7 +10,7 @@ import { systemTimers, type Timers } from "@gateway/base/time/timers";
 
 /** A listener that accepts requests. */
 interface Listener {
-  /** Its address, such as `http://127.0.0.1:8787`. */
+  /** The address of the listener, such as `http://127.0.0.1:8787`. */
   readonly url: string;
   /** Stops accepting, and waits until all running requests have ended. */
   close(): Promise<void>;
@@ -55,13 +55,13 @@ const SETTINGS = { host: "host", port: "port" };
 interface ListenOptions {
   /** The timers of the listener's deadlines; default: this machine's. */
   readonly timers?: Timers;
-  /** Receives an event when the platform stops accepting connections, and when it accepts again; default: none. */
+  /** Receives an event when the platform stops accepting connections, and when it accepts again. Default: no log. */
   readonly log?: ListenerLog | undefined;
   /** Absent when traces are disabled. */
   readonly tracing?: RequestTracing | undefined;
 }
 
-/** The shortest idle time of a connection that is closed when descriptors are short, in milliseconds. */
+/** When descriptors are short, a connection is closed if it has been idle for this long, in milliseconds. */
 const SPARED_MS = 1_000;
 
 /**
@@ -202,9 +202,9 @@ export function serve(
 const RETRY_PAUSES = { firstMs: 100, mostMs: 2_000 };
 
 /**
- * Listens. Its `renew` opens another listener at the same port.
+ * Listens until `close` is called. `renew` opens another listener at the same port.
  *
- * @throws {ListenError} As `open` does, the first time.
+ * @throws {ListenError} When the first call of `open` throws it.
  */
 export function keepListening(
   { open, log, timers }: KeepListeningOptions,
@@ -217,7 +217,7 @@ export function keepListening(
 
   const retired = new Set<Promise<void>>();
 
-  /** Stops a listener from accepting; its running requests may end. */
+  /** Stops a listener from accepting. Its running requests may still end. */
   function retire(listener: OpenListener): void {
     const closed = listener.close().finally(() => retired.delete(closed));
     retired.add(closed);
@@ -225,7 +225,7 @@ export function keepListening(
 
   function renew(): void {
     const old = serving;
-    // Without a listener, the next attempt opens one with the new settings.
+    // If there is no listener, the next attempt opens a listener with the new settings.
     if (old === undefined || isClosed) return;
     try {
       serving = open(port);
@@ -274,12 +274,13 @@ interface TlsFault {
   /** The setting, such as `tls.key`. */
   readonly path: string;
   /**
-   * The rest of a sentence that begins with the path, such as "is not the key of the certificate." It holds no secret.
+   * The rest of a sentence that begins with the path, such as "is not the key of the certificate." The message holds no
+   * secret.
    */
   readonly message: string;
 }
 
-/** The platform's errors for a certificate and key, and their faults; the first match wins. */
+/** Patterns of the platform's errors for a certificate and key, each with its fault. The first match wins. */
 const FAULTS: readonly (readonly [pattern: RegExp, fault: TlsFault])[] = [
   [/mismatch/i, {
     path: ".key",
@@ -315,7 +316,7 @@ function messageOf(error: unknown): string {
 /**
  * Tests a certificate and key with a listener on a free local port, and closes the listener at once.
  *
- * @param setting The name of their setting; default: `tls`.
+ * @param setting The name of the setting with the certificate and key; default: `tls`.
  * @returns The fault, if any.
  */
 export function tryTls(

@@ -1,8 +1,8 @@
 /**
  * Leads a connection through a local TCP connection, for `Deno.startTls`. That function accepts no TLS connection, and
- * only closing the other end can end its handshake. Copies every byte.
+ * its handshake can be ended only by closing the other end. Copies every byte.
  *
- * @param far Closed together with the result. When it ends its writes, so does the result.
+ * @param far Closed together with the result. When the bytes of `far` end, so do the bytes that the result returns.
  */
 export async function loopBack(far: Deno.Conn): Promise<Deno.TcpConn> {
   const { near, inner } = await openPair(Deno.listen(LOCAL));
@@ -30,7 +30,7 @@ export async function openPair<Inner extends Deno.Conn<Deno.NetAddr>>(
   }
 }
 
-/** Accepts the connection from a port. Rejects others, because another program may have connected first. */
+/** Accepts the connection from a port. Closes other connections, because another program may have connected first. */
 async function acceptFrom<Inner extends Deno.Conn<Deno.NetAddr>>(
   listener: Deno.Listener<Inner, Deno.NetAddr>,
   port: number,

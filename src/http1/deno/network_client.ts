@@ -11,24 +11,25 @@ import { systemTimers, type Timers } from "@gateway/base/time/timers";
 interface NetworkOptions {
   /** Reads the variables that name proxies: `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. */
   readonly env: (name: string) => string | undefined;
-  /** The `user-agent` of requests without one. */
+  /** The `user-agent` of requests that have no such header. */
   readonly userAgent: string;
   readonly timers?: Timers;
 }
 
 /** The clients of the network. Proxies, `NO_PROXY` and trusted authorities apply to all requests. */
 interface NetworkClient extends Disposable {
-  /** Keeps its connections for further requests. */
+  /** A client that keeps its connections for further requests. */
   readonly client: HttpClient;
-  /** Opens a connection for each request, and requests no content encoding. */
+  /** A client that opens a connection for each request, and requests no content encoding. */
   readonly oneShot: HttpClient;
   /** Returns the number of abandoned TLS handshakes that still keep their descriptors. */
   abandonedHandshakes(): number;
 }
 
 /**
- * Opens the network's client. It speaks HTTP/1.1 with one request at a time on each connection. Over a shared
- * connection of HTTP/2, a caller who stops reading, a low limit on streams or a silent loss would delay all others.
+ * Opens the network's client. The client speaks HTTP/1.1 with one request at a time on each connection. Over a shared
+ * connection of HTTP/2, a caller who stops reading, a low limit on streams or a silent loss would delay all other
+ * requests.
  */
 export function openNetworkClient(
   { env, userAgent, timers = systemTimers }: NetworkOptions,
@@ -39,7 +40,7 @@ export function openNetworkClient(
     deadlines: createDeadlines(timers),
     defaultHeaders: [
       ["accept", "*/*"],
-      // Some firewalls reject requests without one.
+      // Some firewalls reject requests without a `user-agent`.
       ["user-agent", userAgent],
     ],
   } as const;

@@ -6,12 +6,12 @@ export type ProxyRoute =
   | { readonly kind: "direct" }
   | { readonly kind: "proxy"; readonly proxy: HttpProxy }
   | { readonly kind: "socks"; readonly proxy: SocksProxy }
-  /** The gateway does not support the proxy's address. Requests fail rather than go around it. */
+  /** The gateway does not support the proxy's address. Requests fail rather than go around the proxy. */
   | { readonly kind: "invalid" };
 
-/** A proxy that speaks HTTP. Its origin is secure if the gateway speaks TLS to it. */
+/** A proxy that speaks HTTP. `isSecure` is true if the gateway speaks TLS to the proxy. */
 interface HttpProxy extends Origin {
-  /** Its credentials, if the address has some. */
+  /** The credentials for the proxy, if the proxy's address has some. */
   readonly headers: readonly (readonly [string, string])[];
 }
 

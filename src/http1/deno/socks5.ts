@@ -110,7 +110,8 @@ function addressBytes(hostname: string): number[] {
 }
 
 /**
- * @param address The `hostname` of a URL without brackets, which has no IPv4 part and no zone.
+ * @param address An IPv6 address: the `hostname` of a URL without brackets. Such an address has no IPv4 part and no
+ * zone.
  */
 function ipv6Bytes(address: string): number[] {
   const [left = [], right = []] = address.split("::")

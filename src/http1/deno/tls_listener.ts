@@ -5,16 +5,18 @@ import { createDeadlines } from "@gateway/base/time/deadlines";
 /** The age from which an unfinished handshake is slow, in milliseconds. */
 const SLOW_MS = 1_000;
 
-/** The most unfinished direct handshakes: with as many, no connection is accepted. Also the most on the detour. */
+/**
+ * While this many direct handshakes are unfinished, no connection is accepted. Also the most handshakes on the detour.
+ */
 const MAX_UNFINISHED = 32;
 
-/** The number of slow direct handshakes from which connections take the detour. */
+/** When this many direct handshakes are slow, new connections take the detour. */
 const MANY_SLOW = 16;
 
 /** The longest time for a handshake on the detour, in milliseconds. */
 const HANDSHAKE_MS = 30_000;
 
-/** The time after which the detour may end, in milliseconds. */
+/** The time between two checks whether the detour can end, in milliseconds. */
 const CALM_MS = 60_000;
 
 /** A handshake that is not complete; `far` is the caller's connection on the detour. */
@@ -36,8 +38,9 @@ function acceptMore(): void {
 
 /**
  * Listens with TLS. Deno keeps the descriptor of an unfinished handshake until its caller closes the connection,
- * whatever the gateway does. So once many are slow, each new connection takes a detour through a local one, which the
- * gateway can end. The detour copies every byte. New connections are direct again when few handshakes are slow.
+ * whatever the gateway does. So once many handshakes are slow, each new connection takes a detour through a local
+ * connection. The gateway can end the local connection. The detour copies every byte. New connections are direct again
+ * when few handshakes are slow.
  */
 export function listenTls(
   options: Deno.TlsCertifiedKeyPem & typeof LOCAL,
@@ -54,7 +57,7 @@ export function listenTls(
     return [...some].filter(({ sinceMs }) => sinceMs <= dueMs).length;
   }
 
-  /** Hands a connection on after its handshake. It is not closed before: the handshake would go on uncounted. */
+  /** Hands a connection on after its handshake. If it were closed earlier, the handshake would go on uncounted. */
   async function finish(
     socket: Deno.TlsConn,
     one: Unfinished,
@@ -81,7 +84,7 @@ export function listenTls(
     }
   }
 
-  /** Ends the oldest handshake of the peer that has the most. */
+  /** Ends the oldest handshake of the peer that has the most handshakes. */
   function endOne(): void {
     const byPeer = Map.groupBy(led, ({ far }) => far?.remoteAddr.hostname);
     const most = [...byPeer.values()].sort((a, b) => b.length - a.length);
@@ -132,7 +135,8 @@ export function listenTls(
   let outer = open(options.port);
 
   /**
-   * Changes between direct and detour. If two listeners cannot share the port (they can on Linux), the first one stays.
+   * Changes between direct and detour. If two listeners cannot share the port (they can on Linux), the first listener
+   * stays.
    */
   function change(): void {
     const old = outer;
@@ -160,7 +164,7 @@ export function listenTls(
   return {
     addr: outer.addr,
     async close() {
-      // A late handshake then opens no other listener.
+      // From now on, a late handshake opens no other listener.
       isLed = true;
       stopLooking();
       acceptMore();

@@ -16,7 +16,7 @@ export interface HttpRequestHead {
   /** Values by names in lower case; the values of a repeated header are joined by commas. */
   readonly headers: ReadonlyMap<string, string>;
   readonly framing: Framing;
-  /** True for HTTP/1.0, which has no chunks. */
+  /** True for HTTP/1.0. That version has no chunks. */
   readonly isOld: boolean;
   /** True when the caller may send another request afterwards. */
   readonly isKeptAlive: boolean;
@@ -30,8 +30,8 @@ const REQUEST_LINE_REGEXP =
   /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([\x21-\x7e]+) HTTP\/1\.([01])$/;
 
 /**
- * The first bytes of any request: a method, which is always in capitals. An empty line before the method is skipped
- * (RFC 9112, section 2.2), because some clients send an empty line after a body.
+ * The first bytes of any request: a method in capitals. An empty line before the method is skipped (RFC 9112, section
+ * 2.2), because some clients send an empty line after a body.
  */
 const START_REGEXP = /^(?:\r$|(?:\r\n)?[A-Z]*(?: |$))/;
 
@@ -110,8 +110,8 @@ function checkedHead(
 }
 
 /**
- * Checks the host strictly (RFC 9112, section 3.2), because another server on the way may route by the host and read it
- * differently.
+ * Checks the host strictly (RFC 9112, section 3.2), because another server on the way may route by the host and read a
+ * malformed host differently.
  */
 function checkHost(host: string | undefined, isOld: boolean): void {
   if (host === undefined && !isOld) {
@@ -125,7 +125,7 @@ function checkHost(host: string | undefined, isOld: boolean): void {
   }
 }
 
-/** A name or an address, and a port. A comma could join the hosts of two headers. */
+/** Matches a name or an address, and a port. A comma is not allowed: it could join the hosts of two headers. */
 const HOST_REGEXP =
   /^(?:\[[0-9A-Fa-f:.]+\]|(?:[\w.~!$&'()*+;=-]|%[0-9A-Fa-f]{2})*)(?::\d{0,5})?$/;
 
@@ -146,7 +146,8 @@ function framingOf(
         "it has a content-length and a transfer-encoding. Send one of them",
       );
     }
-    // Another coding within the chunks does not hide their end. The body's reader decides whether it can be decoded.
+    // Another coding within the chunks does not hide where the chunks end. The body's reader decides whether it can
+    // decode that coding.
     if (isOld || !CHUNKED_REGEXP.test(codings)) {
       throw new MalformedMessage(
         "its transfer encoding does not end in chunked. Send transfer-encoding: chunked or a content-length",

@@ -5,9 +5,9 @@ import { PassThrough } from "@gateway/base/streams/pass_through";
 
 /** The destination of a response: the caller's socket. */
 interface ResponseTarget {
-  /** Writes all of the bytes. Calls `onTaken` when the socket has taken some of them. */
+  /** Writes all of the bytes. Calls `onTaken` when the socket has taken some of the bytes. */
   readonly write: (bytes: Uint8Array, onTaken?: () => void) => Promise<void>;
-  /** The method of the request, which decides whether there is a body. */
+  /** The method of the request. The method decides whether there is a body. */
   readonly method: string;
   /** True for a caller of HTTP/1.0. */
   readonly isOld: boolean;
@@ -15,14 +15,16 @@ interface ResponseTarget {
   readonly isKept: boolean;
   /** Closes the socket. */
   readonly close: () => void;
-  /** Calls its argument when the caller leaves. */
+  /** Calls `onLeft` when the caller leaves. */
   readonly follow: (onLeft: () => void) => void;
 }
 
 /** The parts of a body are written once they have more than this many bytes together. */
 const LARGE_BYTES = 64 * 1024;
 
-/** The reason phrases of the gateway's own statuses. Others get none, because clients need only the status. */
+/**
+ * The reason phrases of the gateway's own statuses. Other statuses get no phrase, because clients need only the status.
+ */
 const REASONS: Readonly<Record<number, string>> = {
   200: "OK",
   400: "Bad Request",
@@ -42,10 +44,11 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Writes a response: the head and all parts of the body that are ready together, in one write. A body that is ready
- * as a whole gets a `content-length`; any other is sent in chunks.
+ * Writes a response: the head and all parts of the body that are ready together, in one write. A body that is ready as
+ * a whole gets a `content-length`; any other body is sent in chunks.
  *
- * @returns True when all of it was written; else the caller left or the body broke, and the socket must be closed.
+ * @returns True when all of the response was written. False when the caller left or the body broke, and the socket must
+ * be closed.
  */
 export async function writeResponse(
   response: AnyResponse,
@@ -72,7 +75,7 @@ export async function writeResponse(
 
 type BodyReader = ByteReader | ReadableStreamDefaultReader<Uint8Array>;
 
-/** Returns the bytes of a body, or a reader of them. */
+/** Returns the bytes of a response's body, or a reader of these bytes. */
 function sourceOf(response: AnyResponse): Uint8Array | BodyReader {
   if (response instanceof DirectResponse) return response.source;
   return response.body?.getReader() ?? NO_BYTES;
@@ -124,8 +127,8 @@ async function writeParts(
 const NO_BYTES = new Uint8Array();
 
 /**
- * The turns of the microtask queue in which a waiting part can be read from the provider's socket. Six suffice; the
- * rest are spare.
+ * How many turns of the microtask queue a part that has arrived may take from the provider's socket to this writer. Six
+ * turns suffice; the rest are spare.
  */
 const READY_TURNS = 8;
 
@@ -139,8 +142,8 @@ async function isReady(promise: Promise<unknown>): Promise<boolean> {
 }
 
 /**
- * The bytes of a response that are still to be written. The head is formatted at the first write, which decides how the
- * body ends.
+ * The bytes of a response that are still to be written. The head is formatted at the first write, because only then it
+ * is known how the body ends.
  */
 class OutgoingBytes {
   /** True when there is no body, whatever the response says (RFC 9110, sections 9.3.2, 15.3.5 and 15.4.5). */

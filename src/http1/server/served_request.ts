@@ -18,7 +18,7 @@ interface RequestSource {
 /** The most bytes that are read ahead after a request. */
 const MAX_AHEAD_BYTES = 64 * 1024;
 
-/** A request of a caller's socket. Its body is read from the socket when the gateway reads it. */
+/** A request of a caller's socket. The request's body is read from the socket only when the gateway reads the body. */
 export class ServedRequest implements IncomingRequest {
   readonly method: string;
   readonly headers: HttpRequestHead["headers"];
@@ -64,7 +64,7 @@ export class ServedRequest implements IncomingRequest {
     return this.#decoder === undefined || this.#decoder.isDone;
   }
 
-  /** The length of the body that the caller announced, in bytes; 0 if it announced none. */
+  /** The length of the body that the caller announced, in bytes; 0 if the caller announced no length. */
   get declaredBytes(): number {
     return declaredBytes(this.#head);
   }
@@ -100,7 +100,7 @@ export class ServedRequest implements IncomingRequest {
     this.#onLeft?.();
   }
 
-  /** Reads ahead after the request, to notice the end of the socket: the caller has left. */
+  /** Reads ahead after the request, to notice when the caller leaves, because the socket then ends. */
   async #watch(): Promise<void> {
     const { incoming } = this.#source;
     incoming.expect(0);
@@ -126,10 +126,11 @@ export class ServedRequest implements IncomingRequest {
   /**
    * Reads more of the body.
    *
-   * @param isLent True when the next read may overwrite the bytes, unless they are the last ones.
-   * @returns `undefined` at the end of the body.
+   * @param isLent True when the next read may overwrite the returned bytes, unless these bytes are the last of the
+   * body.
+   * @returns The next bytes; `undefined` at the end of the body.
    * @throws {MalformedMessage} When the chunks of the body are malformed.
-   * @throws When the socket ends first.
+   * @throws When the socket ends before the body.
    */
   async read(isLent = false): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const { incoming, askForBody } = this.#source;

@@ -85,7 +85,7 @@ export class ServedSocket {
     this.#idleSinceMs = parts.deadlines.elapsedMs();
   }
 
-  /** Closes the socket if it has been idle since `ms` or longer, and no byte of a request has arrived. */
+  /** Closes the socket if it became idle at the time `ms` or earlier, and no byte of a request has arrived. */
   closeIdleSince(ms: number): void {
     const isSilent = this.#isIdle && this.#incoming.length === 0;
     if (isSilent && this.#idleSinceMs <= ms) this.#close();
@@ -96,7 +96,7 @@ export class ServedSocket {
     this.#idleSinceMs = this.#parts.deadlines.elapsedMs();
   }
 
-  /** Closes the socket after the current request; at once when there is none. */
+  /** Closes the socket after the current request; at once when there is no request. */
   end(): void {
     this.#isClosing = true;
     if (this.#isIdle) this.#close();
@@ -218,8 +218,8 @@ export class ServedSocket {
   }
 
   /**
-   * Gives the caller time to take the response before the socket is closed. Closing it with unread bytes would reset it
-   * and lose the response.
+   * Gives the caller time to take the response before the socket is closed. Closing a socket with unread bytes would
+   * reset the connection and lose the response.
    */
   async #linger(): Promise<void> {
     this.#rest();
@@ -232,7 +232,7 @@ export class ServedSocket {
     }, LINGER_MS);
   }
 
-  /** Drops bytes until their end. Returns false when there are too many, or they take too long. */
+  /** Drops bytes until they end. Returns false when there are too many. Closes the socket when they take too long. */
   async #drop(next: () => Promise<number>, mostMs: number): Promise<boolean> {
     const stop = this.#parts.deadlines.start(mostMs, () => this.#close());
     try {

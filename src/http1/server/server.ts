@@ -12,10 +12,10 @@ interface Http1Server {
 }
 
 /**
- * Creates a server. It is strict with requests, reads a body only as fast as its handler, and writes a response only as
- * fast as its caller reads. When a caller leaves, it aborts the request's signal and cancels the response's body at
- * once. `Deno.serve` of 2.8.3 to 2.9.6 does not notice a caller who leaves while a long request waits for its response
- * (https://github.com/denoland/deno/issues/34446).
+ * Creates a server. The server is strict with requests, reads a body only as fast as the handler does, and writes a
+ * response only as fast as the caller reads. When a caller leaves, the server aborts the request's signal and cancels
+ * the response's body at once. `Deno.serve` of 2.8.3 to 2.9.6 does not notice a caller who leaves while a long request
+ * waits for its response (https://github.com/denoland/deno/issues/34446).
  */
 export function createHttp1Server(parts: ServerParts): Http1Server {
   const sockets = new Set<ServedSocket>();
