@@ -1,7 +1,7 @@
 /*
- * The gateway authorizes a request by this scan and then forwards it byte for byte, so an upstream must not read
- * another model in it. Therefore the whole body is checked, and a key that occurs twice is rejected: one parser takes
- * the first value, another the last.
+ * The gateway authorizes a request by the model that this scan finds, and then forwards the body byte for byte. So an
+ * upstream must not find another model in the body. Therefore the whole body is checked, and a key that occurs twice is
+ * rejected, because some parsers take the first value and others the last.
  */
 
 import { oncePer } from "@gateway/base/memo";

@@ -15,7 +15,7 @@ type JsonScanReason =
 
 /** The position of an error, and the key at fault. */
 interface JsonScanErrorOptions {
-  /** The offset of the first wrong byte; the length of the document when it ends too early. */
+  /** The offset of the first wrong byte; the length of a document that ends too early. */
   readonly offset: number;
   /** The watched key that occurs twice; only with `duplicate_key`. */
   readonly key?: string;
@@ -28,7 +28,7 @@ interface JsonScanErrorOptions {
 export class JsonScanError extends SyntaxError {
   override readonly name = "JsonScanError";
   readonly reason: JsonScanReason;
-  /** The offset of the first wrong byte; the length of the document when it ends too early. */
+  /** The offset of the first wrong byte; the length of a document that ends too early. */
   readonly offset: number;
   readonly key: string | undefined;
 
