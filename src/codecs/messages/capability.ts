@@ -5,9 +5,9 @@ const UNSUPPORTED_REGEXP =
   /not (?:\w+ )?(?:support|permit|allow|accept|available)|n't support|unsupported|unknown|unrecognized|unavailable|extra inputs|must be|expected [`'"]?text|no endpoints found|not a multimodal|text-only|非法|不支持/i;
 
 /**
- * The subjects of refusals that Claude Code recognizes, in the order of its checks. It repeats the request without the
- * refused subject. The classes and their order come from the protocol reference in Claude Code's program (`claude
- * gateway`, "Errors"), which https://code.claude.com/docs/en/llm-gateway-protocol describes.
+ * The subjects of refusals that Claude Code recognizes, in the order of its checks. Claude Code repeats the request
+ * without the refused subject. The classes and their order come from the protocol reference in Claude Code's program
+ * (`claude gateway`, "Errors"), which https://code.claude.com/docs/en/llm-gateway-protocol describes.
  */
 const CLASSES: readonly (readonly [name: string, subject: RegExp])[] = [
   // "System message must be at the beginning.": https://github.com/QuantumNous/new-api/issues/7307
@@ -25,13 +25,14 @@ const CLASSES: readonly (readonly [name: string, subject: RegExp])[] = [
   ["document_block", /\bpdfs?\b|document_url|input_file|[`'"]file[`'"]/i],
 ];
 
-/** The most characters of a message that are read. What follows may be a part of the request. */
+/** The most characters of a message that are read. Later characters may quote a part of the request. */
 const MAX_CHARACTERS = 400;
 
 /**
- * Returns the message with the token on which Claude Code switches a capability off: `capability_rejected: <class>`.
+ * Returns the message of a failure with a token: `capability_rejected: <class>`. On this token, Claude Code switches
+ * the capability off.
  *
- * @returns `undefined` when the provider refuses something else.
+ * @returns `undefined` when the provider refuses something other than a capability.
  */
 export function withCapability(
   { kind, message, param = "" }: Failure,

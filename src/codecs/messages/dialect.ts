@@ -20,8 +20,8 @@ interface MessagesDialect {
   /** The requests that the model takes. */
   readonly ability: Ability;
   /**
-   * The check of earlier thinking against its original prefix. `checked`: this model checks it. `noted`: a later model
-   * of the same provider may check it. `none`: no model checks it.
+   * Which models check that earlier thinking follows its original prefix. `checked`: this model does. `noted`: a later
+   * model of the same provider may do so. `none`: no model does.
    */
   readonly thinkingBinding: "checked" | "noted" | "none";
   /** True when the provider is asked to drop thinking blocks that fail its check, instead of rejecting the request. */
@@ -51,7 +51,7 @@ const COMPATIBLE = withRows(FIRST_CLAUDE, {
   tiers: [],
 });
 
-/** What another gateway takes, which fits the request to its own provider. */
+/** What another gateway takes. That gateway fits the request to its own provider. */
 const GATEWAY = withRows(COMPATIBLE, {
   ...ENFORCES_SCHEMAS,
   limits: { mostNameCharacters: 128 },
@@ -60,7 +60,8 @@ const GATEWAY = withRows(COMPATIBLE, {
 });
 
 /**
- * Returns the dialect of a target: that of its Claude model at any provider, or else that of compatible servers.
+ * Returns the dialect of a target. A Claude model has the same dialect at every provider. Any other model has the
+ * dialect of compatible servers.
  */
 export const dialectOf: (
   target: Pick<Target, "service" | "model" | "endpoints" | "ability">,

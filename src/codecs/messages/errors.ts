@@ -13,7 +13,10 @@ import {
 import { readFailure } from "../canonical/failure/failure_kind.ts";
 import { withCapability } from "./capability.ts";
 
-/** Returns the status and the type of a kind, in Anthropic's words. The status is used when an error has none. */
+/**
+ * Returns the status and the type for a kind of failure, in Anthropic's words. The status is used for a failure that
+ * has no status.
+ */
 function shapeOf(kind: FailureKind): readonly [status: number, type: string] {
   if (kind === "quota") return [402, "billing_error"];
   const [status, type] = SHAPE_BY_KIND[kind];
@@ -39,8 +42,8 @@ export function decodeFailure(
 }
 
 /**
- * Returns a failure as an HTTP error. The refusal of a capability has 400, because Claude Code recognizes it only with
- * that status.
+ * Returns a failure as an HTTP error. The refusal of a capability gets the status 400, because Claude Code recognizes
+ * such a refusal only with that status.
  */
 export function encodeFailure(
   failure: Failure,
@@ -95,8 +98,8 @@ const LIMIT_REGEXP =
 const NUMBER_REGEXP = /\d[\d,]*/g;
 
 /**
- * Returns a message about a prompt that is too long in the words of Anthropic that clients recognize: `prompt is too
- * long: 130000 tokens > 128000 maximum`. Without both numbers, the provider's message follows the words.
+ * Rewrites a message about a prompt that is too long. Clients recognize the words of Anthropic: `prompt is too long:
+ * 130000 tokens > 128000 maximum`. If the message lacks one of the numbers, only the first words are put before it.
  */
 function contextMessage(message: string): string {
   if (message.toLowerCase().startsWith(OVERFLOW_WORDS)) return message;

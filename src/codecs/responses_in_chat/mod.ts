@@ -52,7 +52,10 @@ const NESTED_TYPES: ReadonlySet<JsonValue | undefined> = new Set([
   "allowed_tools",
 ]);
 
-/** Converts `{type, function: {name, …}}` or a tool of Messages into `{type, name, …}`, and a grammar into a `format`. */
+/**
+ * Converts `{type, function: {name, …}}` or a tool of Messages into `{type, name, …}`. Converts a grammar into a
+ * `format`.
+ */
 function flatten(value: JsonValue): JsonValue {
   if (!isJsonObject(value)) return value;
   if (isJsonObject(value.input_schema)) {

@@ -17,10 +17,15 @@ import { EventReader } from "../stream/decode.ts";
 import { decodeFailure } from "../errors.ts";
 import { otherFields } from "../request/fields.ts";
 
-/** The fields of a message that other events express, or that carry no information. */
+/**
+ * The fields of a message that do not belong in its `message_delta`: other events express them, or they say nothing.
+ */
 const MESSAGE_FIELDS = wordSet("id type role model content");
 
-/** Parses a JSON answer as a stream; throws an {@linkcode UpstreamFailure} for anything else. */
+/**
+ * Parses a JSON answer in the same way as the events of a stream. Throws an {@linkcode UpstreamFailure} if the body is
+ * not an answer.
+ */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   return guardAnswer(() => decode(body, ids));
 }

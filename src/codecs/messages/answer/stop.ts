@@ -12,10 +12,12 @@ import {
 } from "../../canonical/answer/stop_words.ts";
 import { optionalText } from "../request/fields.ts";
 
-/** The maximum length of a refusal's explanation, in characters. The answer holds the text too. */
+/** The maximum length of a refusal's explanation, in characters. The whole text is also in the answer's content. */
 const MAX_EXPLANATION_LENGTH = 4096;
 
-/** The word for each reason. An unknown reason must not look like a good end. */
+/**
+ * The `stop_reason` for each reason. An unknown reason becomes `max_tokens`, because it must not look like a good end.
+ */
 const WORD_BY_REASON: Readonly<Record<StopReason, string>> = {
   end: "end_turn",
   stop_sequence: "stop_sequence",
@@ -48,8 +50,9 @@ export function decodeStop(holder: JsonObject): Stop {
 }
 
 /**
- * Returns the category of a refusal before any output, because Anthropic bills only some categories
- * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback). Output tokens begin at 1 in a stream.
+ * Returns the category of a refusal that came before any output. Anthropic bills only some categories of such refusals
+ * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback). In a stream, the count of output tokens begins
+ * at 1.
  */
 export function refusalBefore(
   ending: JsonObject,
@@ -62,8 +65,8 @@ export function refusalBefore(
 }
 
 /**
- * Encodes the fields that {@linkcode decodeStop} reads. With a refusal block, the reason is `refusal`, because the
- * block becomes plain text.
+ * Encodes the fields that {@linkcode decodeStop} reads. If the answer has a refusal block, the reason becomes
+ * `refusal`, because the block itself becomes plain text.
  *
  * @param refusal The text of the answer's refusal blocks, or empty when it has none.
  */
@@ -91,7 +94,7 @@ export function joinRefusal(refusal: string, words: string): string {
     : (refusal + words).slice(0, MAX_EXPLANATION_LENGTH);
 }
 
-/** Returns the protocol's word. An unknown word of this protocol stays unchanged. */
+/** Returns the `stop_reason` for a stop. A word of this protocol that the gateway does not know stays unchanged. */
 function wordOf({ reason, raw }: Stop): string {
   if (reason === "other" && raw?.protocol === "messages") return raw.value;
   return WORD_BY_REASON[reason];

@@ -75,10 +75,10 @@ function freshTokens(usage: Usage): number {
 }
 
 /**
- * Merges the counts of a stream, which arrive in several events. Each event counts the whole answer so far
+ * Merges the counts of a stream. They arrive in several events, and each event counts the whole answer so far
  * (docs.anthropic.com, "Streaming messages": the counts of `message_delta` are cumulative). Later counts replace
- * earlier ones, but zero and missing counts replace nothing. Some providers send 0 first and the actual count last, and
- * others do the reverse.
+ * earlier counts, but zero and missing counts replace nothing. Some providers send 0 first and the actual count last,
+ * and others do the reverse.
  */
 export function mergeUsage(
   before: JsonObject | undefined,

@@ -23,8 +23,8 @@ import { decodeCache } from "./cache.ts";
 import { optionalText } from "./fields.ts";
 
 /**
- * The `form` of a signature, and of redacted thinking. The gateway puts sealed parts of other protocols in the place of
- * the signature, in an envelope.
+ * The `form` of a sealed signature, and below that of redacted thinking. The gateway puts sealed parts of other
+ * protocols into an envelope, and sends this envelope as the signature.
  */
 const SIGNATURE_FORM = "signature";
 const REDACTED_FORM = "redacted";
@@ -55,13 +55,13 @@ export function decodeThinking(block: JsonObject): ReasoningBlock {
   };
 }
 
-/** Seals a signature from its issuer. Returns `undefined` for an empty one or an empty envelope. */
+/** Seals the signature of a provider. Returns `undefined` if the signature is empty or an empty envelope. */
 export function sealedOfSignature(signature: string): Sealed | undefined {
   if (signature === "" || signature === wrapSealed()) return undefined;
   return { protocol: "messages", form: SIGNATURE_FORM, value: signature };
 }
 
-/** Seals the data of redacted thinking. Returns `undefined` when there is none. */
+/** Seals the data of redacted thinking. Returns `undefined` when there is no data. */
 export function sealedOfRedacted(data: string): Sealed | undefined {
   if (data === "") return undefined;
   return { protocol: "messages", form: REDACTED_FORM, value: data };
@@ -79,10 +79,10 @@ export function thinkingText(parts: readonly ReasoningPart[]): string {
 }
 
 /**
- * Returns the `signature` for a caller: the issuer's own, or an envelope. Clients that discard unsigned thinking then
- * keep it and send it back.
+ * Returns the `signature` for a caller: the provider's own signature, or else an envelope. Some clients discard
+ * thinking without a signature. With an envelope, these clients keep the thinking and send it back.
  *
- * @param origin The connection that issued it.
+ * @param origin The connection that issued the reasoning.
  * @param isRaw True when the text of the reasoning is not a summary.
  */
 export function signatureForCaller(
@@ -98,7 +98,7 @@ export function signatureForCaller(
     : wrapSealed({ ...sealed, origin, ...(isRaw ? { isRaw } : {}) });
 }
 
-/** Encodes sealed thinking for its issuer. */
+/** Encodes sealed thinking for the provider that issued it. */
 export function encodeSealedThinking(
   block: ReasoningBlock,
   sealed: Sealed,
@@ -119,13 +119,13 @@ const READABLE_FIELDS = wordSet(`
   tool_name tool_references lines
 `);
 
-/** The most characters of a block as text: a fetched file must not fill another model's context. */
+/** The most characters of a block that another model receives as text. A fetched file must not fill its context. */
 const MAX_TEXT_LENGTH = 50_000;
 
 /** The prefix of a system text that only Anthropic's API needs. */
 const BILLING_PREFIX = "x-anthropic-billing-header:";
 
-/** Returns a block that no other protocol has, with the weight of its loss when it has no text. */
+/** Returns a block that no other protocol has. The weight is that of losing the block when it has no text. */
 export function opaqueBlock(value: JsonObject, weight: Weight): OpaqueBlock {
   const type = optionalText(value.type) ?? "";
   return { kind: "opaque", protocol: "messages", type, value, weight };

@@ -21,7 +21,7 @@ export function decodeCache(holder: JsonObject): CacheMark | undefined {
   }
 }
 
-/** Returns a cache mark as a field to add to its holder, or no field without a mark. */
+/** Returns the field for a cache mark, to add to a block, tool or request. Returns no field if there is no mark. */
 export function encodeCache(cache: CacheMark | undefined): JsonObject {
   if (cache === undefined) return {};
   const seconds = cache.ttlSeconds;
@@ -44,7 +44,7 @@ interface Prefix<Message> {
 const MARKED_MESSAGES = 2;
 
 /**
- * Marks the prefix for a caller with a cache key and without marks of its own. OpenAI caches prefixes by itself, but
+ * Marks the prefix of a request with a cache key if the caller set no marks. OpenAI caches prefixes by itself, but
  * Claude caches only marked prefixes: https://platform.claude.com/docs/en/build-with-claude/prompt-caching
  *
  * @param most The most marks that the provider accepts in one request.
@@ -81,8 +81,8 @@ function markLast(blocks: readonly JsonObject[]): JsonObject[] {
 /** Writes the marks of one request in the order of its prefix: tools, system, messages. */
 export interface CacheWriter {
   /**
-   * Writes a mark as {@linkcode encodeCache} does. Leaves out the first marks of a surplus, because the prefixes of
-   * later marks include theirs.
+   * Writes a mark as {@linkcode encodeCache} does. If there are too many marks, leaves out the first marks, because the
+   * prefix of a later mark includes the prefixes of earlier marks.
    */
   write(cache: CacheMark | undefined): JsonObject;
 }

@@ -39,8 +39,8 @@ import { effortOf } from "./message_effort.ts";
 /**
  * Parses a Messages request of either API version. Fields that `2026-10-21` rejects are still read.
  *
- * @throws {GatewayError} `invalid_request` with `param`. For `thread`, it has the error code on which the SDK sends the
- * whole history (docs/design.md#native-and-translated).
+ * @throws {GatewayError} `invalid_request` with `param`. For the field `thread`, the error has the code on which the
+ * SDK sends the whole history (docs/design.md#native-and-translated).
  */
 export function decodeRequest(body: JsonObject): CanonicalRequest {
   const wire = parseRequest(body);
@@ -157,7 +157,10 @@ function decodeServiceTier(
 
 const OLD_SESSION_REGEXP = /_session_([\w-]+)$/;
 
-/** Returns the session of Claude Code, which is in the user id: as JSON, or in earlier versions at the end. */
+/**
+ * Returns the session of Claude Code from the user id. The user id is JSON that has the session id. In earlier
+ * versions, the session id is at the end of the user id.
+ */
 function conversationOf(user: string): string | undefined {
   const parsed = parseJson(user);
   if (isJsonObject(parsed) && typeof parsed.session_id === "string") {
@@ -168,7 +171,7 @@ function conversationOf(user: string): string | undefined {
 
 type Content = string | readonly JsonObject[];
 
-/** Reads the system text as the first turn; throws `invalid_request`, which names the block. */
+/** Reads the system text as the first turn. Throws `invalid_request` with the path of an invalid block. */
 function decodeSystem(system: Content | null | undefined): Turn[] {
   if (system === null || system === undefined) return [];
   return [{
@@ -177,7 +180,10 @@ function decodeSystem(system: Content | null | undefined): Turn[] {
   }];
 }
 
-/** Reads messages as turns, with tool results as turns of their own; throws `invalid_request` with the block. */
+/**
+ * Reads messages as turns. Tool results become a separate turn. Throws `invalid_request` with the path of an invalid
+ * block.
+ */
 function decodeMessages(messages: readonly WireMessage[]): Turn[] {
   return messages.flatMap((message, index) =>
     decodeMessage(message, `messages[${index}]`)
@@ -232,7 +238,7 @@ function decodeBlocks(
   return content.map((block, index) => decode(block, `${param}[${index}]`));
 }
 
-/** Keeps the other fields, each with the weight of its loss. */
+/** Returns the fields that have no place in the canonical form, each with the weight of losing it. */
 function decodeExtras(body: JsonObject): Record<string, Extra> {
   const others = {
     ...otherFields(body, KNOWN_FIELDS),
@@ -257,7 +263,7 @@ function decodeExtras(body: JsonObject): Record<string, Extra> {
 function weightOf(field: string, value: JsonValue): Weight {
   switch (field) {
     case "mcp_servers":
-      // Without its servers, the conversation would be a different one.
+      // Without these servers, the conversation would be different.
       return isEmptyList(value) ? "ignore" : "reject";
     case "inference_geo":
       // The place of processing can be a legal requirement.

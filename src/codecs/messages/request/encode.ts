@@ -73,7 +73,7 @@ function encodeSystem(system: readonly JsonObject[]): JsonObject {
   return system.length === 0 ? {} : { system: [...system] };
 }
 
-/** Adds the nudge to the end of the user's last message, which keeps the cached prefix valid. */
+/** Adds the nudge to the end of the user's last message, so that the cached prefix stays valid. */
 function withNudge(
   messages: readonly Draft[],
   nudge: string | undefined,
@@ -87,7 +87,9 @@ function withNudge(
   }];
 }
 
-/** Asks the provider to drop mismatched thinking, in the modes that have the field. */
+/**
+ * Adds the setting that makes the provider drop mismatched thinking. Only some modes of thinking have this setting.
+ */
 function withBinding(
   config: JsonObject | undefined,
   { dialect }: Scope,

@@ -45,7 +45,10 @@ export function otherFields(
   );
 }
 
-/** Returns the other fields as metadata, from which this codec's encoders write them again. */
+/**
+ * Returns the fields of `object` that are not in `known`, as metadata. The encoders of this codec write these fields
+ * again.
+ */
 export function metadataOf(
   object: JsonObject,
   known: ReadonlySet<string>,

@@ -2,9 +2,9 @@ import { isJsonObject } from "@gateway/base/json";
 import type { WireMessage, WireRequest } from "../wire.ts";
 
 /**
- * Returns the effort for the next answer. A system message between other messages may change the effort. Directly after
- * a user message with new input, the new effort applies to the answer to that message. Otherwise the new effort applies
- * from the next user message with new input. Tool results are not new input.
+ * Returns the effort for the next answer. A system message between other messages may change the effort. If that system
+ * message directly follows a user message with new input, the new effort applies to the answer to this user message.
+ * Otherwise the new effort applies from the next user message with new input. Tool results are not new input.
  *
  * Source: https://platform.claude.com/docs/en/build-with-claude/effort-per-message
  */

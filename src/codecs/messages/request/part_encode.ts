@@ -18,10 +18,10 @@ import { CALLER_RULE, fitId } from "../../canonical/tools/tool_call_id.ts";
 import type { Scope } from "../dialect.ts";
 import { encodeSealedThinking, thinkingText } from "./blocks.ts";
 
-/** The content of an error result without content, which providers reject. */
+/** The content for an error result that has none. Providers reject an error result without content. */
 const NO_OUTPUT: JsonObject = { type: "text", text: "(no output)" };
 
-/** Encodes a block of a user message, or returns `undefined` for one that is left out. */
+/** Encodes a block of a user message, or returns `undefined` for a block that is left out. */
 export function encodeUserBlock(
   block: Block,
   scope: Scope,
@@ -38,7 +38,7 @@ export function encodeUserBlock(
   }
 }
 
-/** Encodes a block of an assistant message, or returns `undefined` for one that is left out. */
+/** Encodes a block of an assistant message, or returns `undefined` for a block that is left out. */
 export function encodeAssistantBlock(
   block: Block,
   scope: Scope,
@@ -58,7 +58,7 @@ export function encodeAssistantBlock(
   }
 }
 
-/** Encodes a block that any message or system text may hold, or returns `undefined` for one that is left out. */
+/** Encodes a block that any message or system text may hold. Returns `undefined` for a block that is left out. */
 export function encodeTextualBlock(
   block: Block,
   scope: Scope,
@@ -75,7 +75,7 @@ export function encodeTextualBlock(
   }
 }
 
-/** Encodes a text. A blank one is left out, because providers reject it. */
+/** Encodes a text. A blank text is left out, because providers reject it. */
 function encodeText(block: TextBlock, scope: Scope): JsonObject | undefined {
   const cache = scope.cache.write(block.cache);
   if (block.text.trim() === "") return undefined;
@@ -91,7 +91,7 @@ function encodeText(block: TextBlock, scope: Scope): JsonObject | undefined {
   };
 }
 
-/** Encodes earlier thinking, as far as its provider takes it, and reports the loss of sealed thinking. */
+/** Encodes earlier thinking if the target accepts it. Reports sealed thinking that is lost. */
 function encodeReasoning(
   block: ReasoningBlock,
   scope: Scope,
@@ -103,8 +103,9 @@ function encodeReasoning(
 }
 
 /**
- * Returns earlier thinking for its issuer. Providers that verify signatures reject other thinking, so they get none.
- * Open models receive its text.
+ * Returns earlier thinking for the target. If the target issued the thinking, the block is returned with its signature.
+ * Otherwise, an open model receives only the text. A provider that verifies signatures would reject the thinking, so
+ * `undefined` is returned for it.
  */
 export function thinkingFor(
   block: ReasoningBlock,
@@ -172,7 +173,7 @@ function encodeOpaque(
 const IMAGE_TYPES = wordSet("image/jpeg image/png image/gif image/webp");
 const PDF_TYPE = "application/pdf";
 
-/** Encodes an image, or reports one that providers do not support and returns `undefined`. */
+/** Encodes an image. If providers do not support the image, reports it as lost and returns `undefined`. */
 function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
   const { source, detail } = block;
   const cache = scope.cache.write(block.cache);
@@ -190,7 +191,7 @@ function encodeImage(block: ImageBlock, scope: Scope): JsonObject | undefined {
   };
 }
 
-/** Encodes a PDF or text document, or reports another kind of file and returns `undefined`. */
+/** Encodes a PDF or text document. Reports any other kind of file as lost and returns `undefined`. */
 function encodeFile(block: FileBlock, scope: Scope): JsonObject | undefined {
   const cache = scope.cache.write(block.cache);
   const source = encodeDocumentSource(block.source, scope);

@@ -18,7 +18,7 @@ import {
 import { sealDigest } from "../../canonical/content/sealed.ts";
 import { dialectOf } from "../dialect.ts";
 
-/** The beta feature of `block_binding`. It also makes answers report the dropped parts of a request. */
+/** The name of the beta feature `block_binding`. With it, answers also report the dropped parts of a request. */
 export const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
 /** The setting that makes the provider drop a mismatched thinking block instead of rejecting the request. */
@@ -32,8 +32,8 @@ interface ReturningThinking extends ReturningReasoning {
 }
 
 /**
- * Removes the thinking blocks that a model with preserved thinking would reject. It compares the system text, the set
- * of tools and the earlier conversation, without cache marks and without the thinking
+ * Removes the thinking blocks that a model with preserved thinking would reject. The check of such a model compares the
+ * system text, the set of tools and the earlier conversation, without cache marks and without the thinking
  * (https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks).
  */
 export function settleReasoning(
@@ -77,7 +77,7 @@ export function settleReasoning(
   };
 }
 
-/** Returns the prefix of the system text, in any spelling, and of the tools, in any order. */
+/** Returns the prefix that the system text and the tools form. The order of the tools does not change this prefix. */
 function startOf({ system, tools }: JsonObject): string {
   const set = objectsOf(tools).map((tool) => comparable([tool])).sort();
   return longerPrefix(
@@ -121,12 +121,12 @@ function without(
     : message;
 }
 
-/** Returns JSON text without cache marks, and with the caller's order of keys. */
+/** Returns a value as JSON text without cache marks. The keys keep the caller's order. */
 function comparable(value: JsonValue): string {
   return JSON.stringify(Array.isArray(value) ? value.map(unmarked) : value);
 }
 
-/** Returns a block without cache marks, also in its inner blocks. */
+/** Returns a block without its cache mark and without the marks of its inner blocks. */
 function unmarked(value: JsonValue): JsonValue {
   if (!isMarked(value) || !isJsonObject(value)) return value;
   const { content } = value;

@@ -14,8 +14,8 @@ export function encodeServiceTier(tier: ServiceTier | undefined): JsonObject {
 }
 
 /**
- * Returns the user id, hashed when it is too long or has an `@`. The provider forbids e-mail addresses there, and only
- * needs to distinguish users.
+ * Returns the user id as metadata. The id is hashed if it is too long or has an `@`. The provider forbids e-mail
+ * addresses in this field, and needs the id only to distinguish users.
  */
 export function encodeUser(
   user: string | undefined,

@@ -24,8 +24,8 @@ export function encodeThinking(
 }
 
 /**
- * Returns the field that shows or hides thinking. Thinking is shown when the request sets only an effort, since newer
- * models hide it by default.
+ * Returns the field that shows or hides thinking. Newer models hide thinking by default. So the field shows thinking
+ * when the request sets only an effort.
  */
 function display(settings: ReasoningSettings | undefined): JsonObject {
   const word = settings?.summary ??

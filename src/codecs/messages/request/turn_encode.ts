@@ -18,7 +18,7 @@ interface Conversation {
 /** The content of an empty user message, and of the user message before an answer that would be the first message. */
 const NO_CONTENT: JsonObject = { type: "text", text: "(no content)" };
 const CONTINUED: JsonObject = { type: "text", text: "(continued)" };
-/** The user message after a last answer, for a model that does not continue an answer by itself. */
+/** The user message after an answer at the end, for a model that does not continue such an answer by itself. */
 const CONTINUE: JsonObject = { type: "text", text: "Continue." };
 
 /**
@@ -84,7 +84,7 @@ function finish(
     : [...begun, { role: "user", content: [CONTINUE] }];
 }
 
-/** Trims the end of an answer that the model must continue. Providers reject white space there. */
+/** Removes white space at the end of an answer that the model must continue, because providers reject it. */
 function trimPrefill(drafts: readonly Draft[]): readonly Draft[] {
   const last = drafts.at(-1);
   const block = last?.content.at(-1);
@@ -104,7 +104,7 @@ export interface Draft {
   readonly content: JsonObject[];
 }
 
-/** Adds content to the last message when it has the same role, else as a new message. */
+/** Adds content to the last message if that message has the same role. Otherwise adds a new message. */
 function addContent(
   drafts: Draft[],
   role: Draft["role"],
@@ -119,9 +119,9 @@ function addContent(
 }
 
 /**
- * Keeps system messages where the model accepts them: after a user message and before an answer or the end. Others
- * become reminders in a user message, with the mark that clients use. Moving them to the front would change their
- * meaning and invalidate the prompt cache.
+ * Keeps system messages where the model accepts them: after a user message and before an answer or the end. All other
+ * system messages become reminders in a user message, with the mark that clients use. Moving these messages to the
+ * front would change their meaning and invalidate the prompt cache.
  */
 function placeSystem(drafts: readonly Draft[], scope: Scope): readonly Draft[] {
   const placed: Draft[] = [];
