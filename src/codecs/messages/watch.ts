@@ -59,7 +59,7 @@ export const messagesWatch: AnswerWatch = {
   },
 };
 
-/** Matches a usage with content, or the response to a request for a token count. */
+/** Matches a usage that is an object, or the response to a request for a token count. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{|"input_tokens"/;
 
 const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
@@ -67,7 +67,7 @@ const MESSAGE_STOP_REGEXP = /"type"\s*:\s*"message_stop"/;
 const FAILURE_REGEXP = /"type"\s*:\s*"error"|"error"\s*:\s*\{/;
 
 /**
- * Returns the model of `fallbacks` that served. The last counted attempt names it
+ * Returns the model of `fallbacks` that served the answer. The last counted attempt names this model
  * (platform.claude.com/docs/en/build-with-claude/refusals-and-fallback).
  */
 function fallbackModel(usage: JsonValue | undefined): string | undefined {
@@ -103,8 +103,8 @@ function readUsage(holder: JsonObject): Usage | undefined {
 }
 
 /**
- * The types of entries in `usage.iterations` that the other counts do not include (npm `@anthropic-ai/sdk`:
- * `BetaIterationsUsage`).
+ * The types of entries in `usage.iterations` whose tokens the other counts of `usage` do not include (npm
+ * `@anthropic-ai/sdk`: `BetaIterationsUsage`).
  */
 const LEFT_OUT: ReadonlySet<JsonValue | undefined> = new Set([
   "advisor_message",

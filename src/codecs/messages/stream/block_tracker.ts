@@ -18,7 +18,7 @@ import {
 } from "../request/blocks.ts";
 import { metadataOf, optionalText } from "../request/fields.ts";
 
-/** Converts the events of one block to canonical ones. Other fields of the events are ignored. */
+/** Converts the events of one block to canonical events. Fields that a tracker does not know are ignored. */
 export interface BlockTracker {
   /** Reads a `delta`. */
   push(delta: JsonObject, emit: Emit<AnswerEvent>): void;
@@ -30,7 +30,7 @@ export interface BlockTracker {
 
 /** The dependencies of a tracker. */
 export interface BlockTrackerOptions {
-  /** Ids for calls that have none. */
+  /** The source of ids for calls without an id. */
   readonly ids: Ids;
   /** Begins a canonical block and returns its index. */
   open(block: BlockHead, emit: Emit<AnswerEvent>): number;
@@ -38,7 +38,7 @@ export interface BlockTrackerOptions {
 
 const CALL_FIELDS = wordSet("type id name input");
 
-/** Begins the block of a `content_block_start`, which may hold none, some or all of the content. */
+/** Begins the block of a `content_block_start`. This event may hold none, some or all of the content. */
 export function trackBlock(
   block: JsonObject,
   options: BlockTrackerOptions,
@@ -82,7 +82,10 @@ function trackText(
   return tracker;
 }
 
-/** Tracks thinking. A signature is always complete. As in the SDK, the last of several counts. */
+/**
+ * Tracks thinking. A signature never arrives in pieces. If several signatures arrive, the last one counts, as in the
+ * SDK.
+ */
 function trackThinking(
   block: JsonObject,
   { open }: BlockTrackerOptions,
@@ -114,7 +117,7 @@ function trackThinking(
   return tracker;
 }
 
-/** Tracks a call. Its arguments arrive in pieces or at the start. A call without arguments may send none. */
+/** Tracks a call. Its arguments arrive in pieces or at the start. For a call without arguments, nothing may arrive. */
 function trackCall(
   block: JsonObject,
   { ids, open }: BlockTrackerOptions,
@@ -144,7 +147,7 @@ function trackCall(
   };
 }
 
-/** Tracks a block that only this protocol has. It is emitted when it is complete. */
+/** Tracks a block that only this protocol has. The block is emitted when all of it has arrived. */
 function trackOpaque(
   block: JsonObject,
   { open }: BlockTrackerOptions,
@@ -169,7 +172,9 @@ function trackOpaque(
   };
 }
 
-/** Appends text, and replaces other values. */
+/**
+ * Returns the value of a field after a piece of it. A text is appended. Any other value replaces the earlier value.
+ */
 function extended(
   before: JsonObject[string],
   piece: JsonObject[string],

@@ -25,7 +25,7 @@ export interface BlockWriterOptions {
   readonly context: AnswerContext;
   /** Creates a block that has not begun. */
   createBlock(): ContentBlock;
-  /** Returns the id of a call, as `createAnswerIds` makes it. */
+  /** Returns the id of a call for the caller, as `createAnswerIds` makes it. */
   idFor(id: string): string;
 }
 

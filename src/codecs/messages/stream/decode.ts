@@ -31,9 +31,9 @@ import {
 } from "./block_tracker.ts";
 
 /**
- * The blocks of one answer while their events arrive. Several may be open at a time. An event names its block by its
- * `index`, which is called place here. An event without an index refers to the last block that began. Invalid events
- * fail the answer.
+ * The blocks of one answer while their events arrive. Several blocks may be open at a time. An event names its block by
+ * its `index`. This class calls that index the place of the block. An event without an index refers to the last block
+ * that began. Invalid events fail the answer.
  */
 class OpenBlocks {
   readonly #options: BlockTrackerOptions;
@@ -155,14 +155,14 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   });
 }
 
-/** The fields around a `message_delta`, or in its `delta`, that are read elsewhere. */
+/** The fields of a `message_delta` and of its `delta` that are read elsewhere. All other fields become metadata. */
 const DELTA_FIELDS = wordSet(`
   type delta usage stop_reason stop_sequence stop_details input_transformations
 `);
 
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
-/** Converts the events of one answer to canonical ones. The caller must ignore events after an end or a failure. */
+/** Converts the events of one answer to canonical events. The caller must ignore events after an end or a failure. */
 export class EventReader {
   readonly #blocks: OpenBlocks;
   #hasStarted = false;
@@ -208,8 +208,8 @@ export class EventReader {
   }
 
   /**
-   * Reads a `message_delta`. The last one with a reason counts, because some providers send the usage in a further
-   * `message_delta` without a reason.
+   * Reads a `message_delta`. The last `message_delta` with a reason counts, because some providers send the usage in a
+   * further `message_delta` without a reason.
    */
   #pushEnding(event: JsonObject): void {
     const delta = isJsonObject(event.delta) ? event.delta : {};

@@ -74,7 +74,7 @@ export class ContentWriter {
     this.#options = { context, createBlock, idFor };
   }
 
-  /** Writes an event of a block. Only one block may be open at a time. Other events are ignored. */
+  /** Writes an event of a block, and ignores other events. Only one block may be open at a time. */
   push(event: AnswerEvent, emit: Emit<SseFrame>): void {
     if (event.type === "block-start") {
       const { block } = event;
@@ -117,8 +117,8 @@ export class ContentWriter {
 }
 
 /**
- * Returns the error event, with the request id in Anthropic's field. Without it, Qwen Code does not continue after an
- * error in the middle of an answer (https://github.com/QwenLM/qwen-code/pull/11291).
+ * Returns the error event, with the request id in Anthropic's field. Without this id, Qwen Code does not continue after
+ * an error in the middle of an answer (https://github.com/QwenLM/qwen-code/pull/11291).
  */
 function errorEvent(
   failure: Failure,
@@ -127,7 +127,7 @@ function errorEvent(
   return { error: errorObject(asStreamError(failure)), request_id: requestId };
 }
 
-/** Returns the first event. Clients show its estimate of the prompt's size until the last event. */
+/** Returns the first event. It has an estimate of the prompt's size, which clients show until the last event. */
 function messageStart(event: StartEvent, context: AnswerContext): JsonObject {
   const usage = event.usage ?? estimateUsage(context.estimatedInputTokens, 0);
   return {
@@ -158,7 +158,7 @@ function messageId(id: string, context: AnswerContext): string {
   return id.startsWith("msg_") ? id : `msg_${id}`;
 }
 
-/** Splits the metadata. A container belongs in the delta, and the other fields beside it. */
+/** Splits the metadata of the end. The container goes into the `delta`, and other fields go beside the `delta`. */
 function splitMetadata(event: EndEvent, stop: JsonObject): JsonObject {
   const { container, ...others } = event.providerMetadata?.messages ?? {};
   return {

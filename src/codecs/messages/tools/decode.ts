@@ -21,8 +21,8 @@ const FUNCTION_FIELDS = wordSet(
 const TYPED_FIELDS: ReadonlySet<string> = new Set(["name", "cache_control"]);
 
 /**
- * Parses `tools`. A typed tool that the caller runs, such as `bash_20250124`, becomes a function. One that the provider
- * runs is hosted. Tools with deferred loading count as ordinary tools.
+ * Parses `tools`. A typed tool that the caller runs, such as `bash_20250124`, becomes a function. A typed tool that the
+ * provider runs becomes a hosted tool. Tools with deferred loading are read as ordinary tools.
  *
  * @throws {GatewayError} `invalid_request`, which names the tool.
  */
@@ -75,7 +75,7 @@ function decodeTool(tool: JsonObject, param: string): Tool {
   return decodeFunction(tool, name, param);
 }
 
-/** Returns true for an unknown type without a schema, which only the provider can interpret. */
+/** Returns true for a tool of an unknown type without a schema. Only the provider can interpret such a tool. */
 function isHosted(tool: JsonObject): boolean {
   const type = optionalText(tool.type) ?? "custom";
   return type !== "custom" && typedToolOf(type) === undefined &&
@@ -102,7 +102,7 @@ function decodeFunction(
   };
 }
 
-/** Reads the settings whose loss may change the answer. Deferred loading and streamed input are not among them. */
+/** Reads the settings whose loss may change the answer. These do not include deferred loading and streamed input. */
 function decodeSettings(tool: JsonObject): InnerSettings | undefined {
   const { input_examples: examples, allowed_callers: callers } = tool;
   return innerSettings("messages", {
@@ -195,7 +195,10 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
   },
 }));
 
-/** Returns the tool of a type such as `bash_20250124`; `undefined` if unknown or run by the provider. */
+/**
+ * Returns the function for a type such as `bash_20250124`. Returns `undefined` if the type is unknown or the provider
+ * runs the tool.
+ */
 export function typedToolOf(
   type: string,
   tool: JsonObject = {},
@@ -205,7 +208,10 @@ export function typedToolOf(
   return kind === undefined ? undefined : TYPED_TOOLS.get(kind);
 }
 
-/** Returns the computer tool. Its description has the screen's size, which only Claude reads from the declaration. */
+/**
+ * Returns the function for the computer tool. The description has the screen's size, because only Claude reads the size
+ * from the declaration of the tool.
+ */
 function computerTool(tool: JsonObject): TypedTool {
   const { display_width_px: width, display_height_px: height } = tool;
   const size = typeof width === "number" && typeof height === "number"

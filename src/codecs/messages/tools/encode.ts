@@ -13,7 +13,9 @@ import {
 import type { Scope } from "../dialect.ts";
 import { typedToolOf } from "./decode.ts";
 
-/** Encodes the tools, and the choice among them, which providers reject without tools. */
+/**
+ * Encodes the tools and the choice among them. Without tools, leaves out the choice, because providers would reject it.
+ */
 export function encodeTooling(
   { tooling: { tools, choice, parallel }, schemas }: Pick<
     FittedRequest,
@@ -71,7 +73,9 @@ function encodeFunction(
   };
 }
 
-/** Returns the choice, which holds the switch for parallel calls. `none` rejects the switch. */
+/**
+ * Returns the choice among the tools, with the switch for parallel calls. Providers reject the switch beside `none`.
+ */
 function encodeChoice(
   choice: ToolChoice | undefined,
   parallelTools: boolean | undefined,

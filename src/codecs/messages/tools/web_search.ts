@@ -61,7 +61,7 @@ export function searchBlocks(
   };
 }
 
-/** Returns the field of `usage` that counts searches; none without a search. */
+/** Returns the field of `usage` that counts searches, or no field if there was no search. */
 export function searchUsage(searches: number): JsonObject {
   return searches === 0
     ? {}
