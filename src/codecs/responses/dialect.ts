@@ -35,7 +35,7 @@ export interface ResponsesDialect extends ResponsesSpelling {
   readonly fitsModel: boolean;
 }
 
-/** Returns the dialect of a target, or the most compatible one for an unknown provider. */
+/** Returns the dialect of a target. For an unknown provider, returns the most compatible dialect. */
 export const dialectOf: (
   target: Pick<Target, "service" | "model" | "ability">,
 ) => ResponsesDialect = createDialects((target) => {
@@ -77,7 +77,7 @@ export const dialectOf: (
   };
 }, unspoken);
 
-/** Returns the parts of an ability that Responses has no field for. */
+/** Returns the row that takes from an ability what the fields of Responses cannot express. */
 function unspoken({ cacheMarks }: Ability): AbilityRow {
   return {
     reasoning: { modes: [] },

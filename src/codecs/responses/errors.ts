@@ -46,7 +46,9 @@ export function encodeFailure(failure: Failure): EncodedFailure {
   };
 }
 
-/** Returns the error's code. For a long prompt and for a quota, this is the code that clients recognize. */
+/**
+ * Returns the code of an error. For a prompt that is too long and for a quota, this is the code that clients recognize.
+ */
 function errorCode({ kind, code }: Failure): string | null {
   if (kind === "context_too_long") return OVERFLOW_CODE;
   const isActionable = code !== undefined && ACTIONABLE_CODES.has(code);
@@ -55,8 +57,9 @@ function errorCode({ kind, code }: Failure): string | null {
 }
 
 /**
- * Returns a failure as the `error` of a failed response. Codex reads its `code` and `message`. Some codes end the turn
- * or shorten the conversation. On any other code, Codex retries after the time in the message.
+ * Returns a failure as the `error` of a failed response. Codex reads the `code` and `message` of the error. On some
+ * codes, Codex ends the turn or shortens the conversation. On any other code, Codex retries after the time in the
+ * message.
  */
 export function failedError(failure: Failure): JsonObject {
   const shown = shownFailure(failure);
@@ -69,7 +72,7 @@ export function failedError(failure: Failure): JsonObject {
   };
 }
 
-/** The codes of a failed response that clients act on. They are forwarded unchanged. */
+/** The codes on which clients act in a failed response. These codes are forwarded unchanged. */
 const ACTIONABLE_CODES = wordSet(`
   server_error rate_limit_exceeded context_length_exceeded insufficient_quota
   usage_not_included invalid_prompt cyber_policy bio_policy
@@ -85,7 +88,7 @@ const CODE_BY_KIND: Readonly<Partial<Record<FailureKind, string>>> = {
   rate_limited: "rate_limit_exceeded",
 };
 
-/** The words after which Codex waits. */
+/** The words in a message that make Codex wait for the given time. */
 const DELAY_REGEXP = /try again in \d+(?:\.\d+)?\s*(?:ms|s|seconds?)\b/i;
 
 function withDelay({ message, kind, retryAfterMs }: Failure): string {
@@ -98,17 +101,19 @@ function withDelay({ message, kind, retryAfterMs }: Failure): string {
   }s.`;
 }
 
-/** Returns an error of the gateway. An exhausted limit has the fields of {@linkcode usageLimit}. */
+/** Returns an error of the gateway. If a limit is exhausted, the error has the fields of {@linkcode usageLimit}. */
 export function encodeError(error: GatewayError): object {
   const { error: shown } = encodeOpenAiError(error);
   return { error: { ...shown, ...usageLimit(error.resetsAtMs) } };
 }
 
 /**
- * Returns the fields of an error about an exhausted limit, as the ChatGPT back end sends them. Codex stops at this
- * error and shows the time, but repeats every other 429 (codex-rs/codex-api/src/api_bridge.rs of openai/codex).
+ * Returns the fields of an error about an exhausted limit, as the ChatGPT back end sends them. At this error, Codex
+ * stops and shows the time. At any other 429, Codex repeats the request (codex-rs/codex-api/src/api_bridge.rs of
+ * openai/codex).
  *
- * @param resetsAtMs The time at which the limit resets, in milliseconds since 1970. Without it, no field is written.
+ * @param resetsAtMs The time at which the limit resets, in milliseconds since 1970. Without this time, no field is
+ * written.
  */
 function usageLimit(resetsAtMs: number | undefined): JsonObject {
   return resetsAtMs === undefined ? {} : {

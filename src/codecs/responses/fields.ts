@@ -8,7 +8,7 @@ import {
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { ProviderMetadata } from "../canonical/content/extras.ts";
 
-/** Returns the fields of `item` that are not in `known`, or `undefined` when none is left. */
+/** Returns the fields of `item` that are not in `known`, or `undefined` when there are none. */
 export function otherFields(
   item: JsonObject,
   known: readonly string[],
@@ -20,24 +20,27 @@ export function otherFields(
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** Returns the value when it is text, which may be empty. */
+/** Returns the value if it is a text, which may be empty. Returns `undefined` for any other value. */
 export function textOf(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
 /** JSON objects that the decoder keeps for the encoder of the same protocol. */
 interface MetadataObjects {
-  /** The other fields of a message item, kept on a turn or on the first block of a message. */
+  /**
+   * The fields of a message item that the canonical form lacks. They are kept on a turn or on the first block of a
+   * message.
+   */
   readonly message?: JsonObject;
-  /** The other fields of an item of reasoning, a call or a result. */
+  /** The fields of an item of reasoning, a call or a result that the canonical form lacks. */
   readonly item?: JsonObject;
-  /** The other fields of a text part. */
+  /** The fields of a text part that the canonical form lacks. */
   readonly part?: JsonObject;
-  /** The other fields of a tool's declaration. */
+  /** The fields of a tool's declaration that the canonical form lacks. */
   readonly tool?: JsonObject;
   /** The original schema of a function whose arguments OpenAI's models must encrypt. */
   readonly parameters?: JsonObject;
-  /** A typed tool, its call or its result, which is written unchanged. */
+  /** The wire form of a typed tool, of its call or of its result. It is written again unchanged. */
   readonly typed?: JsonObject;
 }
 
@@ -51,7 +54,7 @@ interface MetadataFlags {
   readonly isLoaded?: true;
 }
 
-/** The metadata that this codec's decoder keeps for its encoder. No other protocol reads it. */
+/** The metadata that the decoder of this codec keeps for the encoder. No other protocol reads it. */
 type OwnMetadata = MetadataObjects & MetadataFlags & {
   /** The id of a reasoning item in an answer. */
   readonly id?: string;
@@ -62,7 +65,7 @@ interface MetadataHolder {
   readonly providerMetadata?: ProviderMetadata | undefined;
 }
 
-/** Returns metadata for this codec's encoder, or `undefined` when there are no facts. */
+/** Returns metadata for the encoder of this codec, or `undefined` when there are no facts. */
 export function ownMetadata(
   facts: OwnMetadata | undefined,
 ): ProviderMetadata | undefined {

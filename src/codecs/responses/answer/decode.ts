@@ -16,7 +16,10 @@ import { guardAnswer } from "../../canonical/stream/guard.ts";
 import { decodeFailure } from "../errors.ts";
 import { ResponseReader } from "../stream/decode.ts";
 
-/** Parses a JSON answer as a stream; throws an {@linkcode UpstreamFailure} for an error or an incomplete answer. */
+/**
+ * Parses a JSON answer in the same way as the last event of a stream. Throws an {@linkcode UpstreamFailure} for an
+ * error or an incomplete answer.
+ */
 export function decodeAnswer(body: JsonValue, ids: Ids): Answer {
   if (!isJsonObject(body)) throw notAnAnswer();
   if (isError(body)) throw new UpstreamFailure(decodeFailure(200, body));
@@ -36,7 +39,7 @@ function isError(body: JsonObject): boolean {
   return body.output === undefined && body.detail !== undefined;
 }
 
-/** Returns the status. Some providers leave it out, or spell it `complete`. */
+/** Returns the status of an answer. Some providers leave the status out, or spell it `complete`. */
 function statusOf({ status }: JsonObject): "completed" | "incomplete" {
   switch (status) {
     case "incomplete":

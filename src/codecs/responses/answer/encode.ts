@@ -39,7 +39,10 @@ export function encodeAnswer(
   });
 }
 
-/** Returns the fields of the last event's response. Estimates missing counts from the `written` characters. */
+/**
+ * Returns the fields of the response in the last event. If the provider sent no usage, estimates the counts from the
+ * number of `written` characters.
+ */
 export function finalFields(
   { stop, usage, serviceTier }: Pick<Answer, "stop" | "usage" | "serviceTier">,
   { estimatedInputTokens, now, nowMs }: AnswerContext,
@@ -57,20 +60,26 @@ export function finalFields(
   };
 }
 
-/** Writes the tools of the request as OpenAI repeats them, with `strict` where the schema allows it. */
+/**
+ * Writes the tools of the request in the form in which OpenAI repeats them. `strict` is kept only where the schema
+ * allows it.
+ */
 const repeated: FitFunction = ({ parameters, strict }) => {
   const schema = objectSchema(parameters);
   return { schema, strict: strict && strictFault(schema) === undefined };
 };
 
-/** The identity of one answer, which is the same in every object of its stream. */
+/** The identity of one answer. It is the same in every object of the stream. */
 export interface ResponseIdentity {
   readonly id: string;
   /** The time of creation in seconds since 1970. */
   readonly createdAt: number;
 }
 
-/** Returns the provider's id with the prefix that clients expect, or a new id when the provider gave none. */
+/**
+ * Returns the identity of an answer. Its id is the provider's id with the prefix that clients expect, or a new id when
+ * the provider gave none.
+ */
 export function identityOf(
   answer: { readonly id: string; readonly createdAtMs?: number | undefined },
   context: AnswerContext,
@@ -87,7 +96,7 @@ function prefixed(id: string): string {
 }
 
 /**
- * Returns a response object. It repeats the settings of the request, which typed clients require.
+ * Returns a response object. It repeats the settings of the request, because typed clients require them.
  *
  * @param changes The fields that depend on the progress of the answer: status, output, usage, error.
  */
@@ -115,7 +124,10 @@ export function responseObject(
   };
 }
 
-/** Returns the settings of the request, with defaults. Open Responses demands all, and OpenAI refuses null for ids. */
+/**
+ * Returns the settings of the request, with a default for each missing setting. Open Responses demands all of the
+ * settings, and OpenAI refuses null for ids.
+ */
 function settingsOf(request: CanonicalRequest): JsonObject {
   const { sampling, serviceTier, tools } = request;
   return {
@@ -153,7 +165,10 @@ function settingsOf(request: CanonicalRequest): JsonObject {
   };
 }
 
-/** Returns the format. A schema has its description, which may be empty, and the field `strict`. */
+/**
+ * Returns the output format. The format of a schema always has a description, which may be empty, and the field
+ * `strict`.
+ */
 function formatOf({ format }: CanonicalRequest): JsonObject {
   const written = encodeFormat(format) ?? { type: "text" };
   return format?.type === "schema"
@@ -165,7 +180,7 @@ function formatOf({ format }: CanonicalRequest): JsonObject {
     : written;
 }
 
-/** Adds a null description to a function without one. */
+/** Adds a null description to a function that has none. */
 function described(tool: JsonObject): JsonObject {
   return tool.type === "function" ? { description: null, ...tool } : tool;
 }
@@ -179,7 +194,10 @@ function isInstructions(turn: Turn): boolean {
   return hasFlag(turn, "isInstructions");
 }
 
-/** Returns the instructions, for every response object, and the block that requests a compaction item. */
+/**
+ * Returns the turns that encoding the answer needs: the instructions, because every response object repeats them, and
+ * the block that requests a compaction item.
+ */
 export function historyForAnswer(turns: readonly Turn[]): readonly Turn[] {
   const instructions = turns.find(isInstructions);
   const last = turns.at(-1);

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type { Stop, StopReason } from "../../canonical/answer/answer.ts";
 import { reasonOfWord } from "../../canonical/answer/stop_words.ts";
 
-/** The word for each reason of an `incomplete` answer. An unknown reason must not look like a good end. */
+/** The `reason` of an `incomplete` answer for each stop reason. An unknown reason must not look like a good end. */
 const WORD_BY_REASON: Readonly<Partial<Record<StopReason, string>>> = {
   max_tokens: "max_output_tokens",
   context_full: "max_output_tokens",
@@ -10,7 +10,7 @@ const WORD_BY_REASON: Readonly<Partial<Record<StopReason, string>>> = {
   other: "max_output_tokens",
 };
 
-/** Reads the reason for the end of a response, whose `status` is `completed` or `incomplete`. */
+/** Reads the reason for the end of a response. The `status` of the response is `completed` or `incomplete`. */
 export function decodeStop(
   status: "completed" | "incomplete",
   response: JsonObject,

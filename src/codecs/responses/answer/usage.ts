@@ -7,11 +7,11 @@ import {
 import { readInput } from "../../canonical/answer/cache_counts.ts";
 
 /**
- * Reads the `usage` of a response, and the tier that served the response. `input_tokens` includes cached tokens. A
- * discounted window of background work is the tier `background_2h` or `background_8h`
+ * Reads the `usage` of a response, and the tier that served the response. `input_tokens` includes cached tokens.
+ * Background work with a discounted time window has the tier `background_2h` or `background_8h`
  * (developers.openai.com/api/docs/guides/background).
  *
- * @returns `undefined` when it has no counts.
+ * @returns `undefined` when the response has no counts.
  */
 export function usageIn(
   { usage, service_tier, background_options }: JsonObject,
@@ -33,8 +33,8 @@ export function usageIn(
 }
 
 /**
- * Returns a `usage` object with every number that clients require; 0 stands for a count that the provider does not
- * send. Clients use it to decide when to shorten the conversation. Some fail without it.
+ * Returns a `usage` object with every number that clients require. A count that the provider did not send is 0. Clients
+ * use these numbers to decide when to shorten the conversation. Some clients fail without them.
  */
 export function encodeUsage(usage: Usage): JsonObject {
   const { inputTokens, outputTokens } = usage;

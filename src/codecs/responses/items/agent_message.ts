@@ -75,7 +75,10 @@ function asText(part: JsonValue): JsonValue {
  */
 const CIPHERTEXT = /^gAAAAA[\w-]{92,}={0,2}$/;
 
-/** Returns a line that names the sender, unless the text already does, as in most messages of Codex. */
+/**
+ * Returns a line that names the sender of a message. Returns nothing if the text already names the sender, as in most
+ * messages of Codex.
+ */
 function senderOf(
   { author, recipient }: JsonObject,
   parts: readonly Readable[],

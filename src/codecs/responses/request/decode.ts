@@ -65,7 +65,10 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
 const SEND_HISTORY =
   "Send the whole history instead, which clients do with `store: false`";
 
-/** Rejects references to state. Without that state, the model would receive only a part of the conversation. */
+/**
+ * Rejects references to state that the gateway does not keep. Without that state, the model would receive only a part
+ * of the conversation.
+ */
 function rejectState(wire: WireRequest): void {
   const { previous_response_id, conversation, background, prompt } = wire;
   if (isGiven(previous_response_id)) {
@@ -86,7 +89,7 @@ function isGiven(value: JsonValue | undefined): boolean {
   return value !== null && value !== undefined;
 }
 
-/** Reads `instructions` as the first turn, with a flag that it is not a message. */
+/** Reads `instructions` as the first turn. A flag shows that this turn was not a message. */
 function decodeInstructions({ instructions }: WireRequest): Turn[] {
   const text = instructions ?? "";
   if (text === "") return [];

@@ -99,7 +99,10 @@ function encodeLogprobs(
   };
 }
 
-/** Encodes the cache key. Without one, the conversation or else the user is the key. */
+/**
+ * Encodes the cache key. If the request has no cache key, the conversation is the key. If it has no conversation
+ * either, the user is the key.
+ */
 function encodeCacheKey(
   { cacheKey, conversation, user }: CanonicalRequest,
 ): JsonObject {
@@ -124,8 +127,8 @@ function encodeRecords(
 }
 
 /**
- * Encodes the user. Fields that the caller sent in this protocol are written elsewhere, unchanged. When the request has
- * a different `safety_identifier`, the user goes into `user`.
+ * Encodes the user. If the caller sent the field of the user in this protocol, that field is written elsewhere,
+ * unchanged. If the request has a different `safety_identifier`, the user goes into `user`.
  */
 function encodeUser(request: CanonicalRequest, field: string): JsonObject {
   const { user, safetyIdentifier, extras } = request;

@@ -11,8 +11,9 @@ import { textOf } from "../fields.ts";
 import { searchIn } from "../tools/web_search.ts";
 
 /**
- * The `form` of a summary in its envelope. An input that ends in `compaction_trigger` asks for one item that replaces
- * the conversation so far. OpenAI encrypts that item. For providers of other protocols, it is a summary in an envelope.
+ * The `form` of a sealed summary. An input that ends in `compaction_trigger` asks for one item that replaces the
+ * conversation so far. OpenAI encrypts that item. For providers of other protocols, the gateway writes the item as a
+ * summary in an envelope.
  */
 const SUMMARY_FORM = "summary";
 
@@ -22,7 +23,7 @@ const COMPACTION_PROMPT =
   "place: what the user wants and has decided, what was done and found so far, what is left to do, and every " +
   "name, path and value that will be needed. Answer with the summary alone and call no tools.";
 
-/** Returns the text that replaces a compaction item of the gateway, or `undefined` for another item. */
+/** Returns the text that replaces a compaction item that the gateway wrote. Returns `undefined` for any other item. */
 export function summaryIn(item: JsonObject): string | undefined {
   const sealed = unwrapSealed(textOf(item.encrypted_content) ?? "");
   return sealed?.form === SUMMARY_FORM
@@ -48,7 +49,7 @@ export function wantsCompaction(
   return block?.kind === "opaque" && block.type === "compaction_trigger";
 }
 
-/** The weights of items whose loss hides part of the conversation, or the task, from the model. */
+/** The weights of items without which a model would miss the task or a part of the conversation. */
 const WEIGHT_BY_TYPE: Readonly<Record<string, Weight>> = {
   compaction: "reject",
   computer_call: "reject",
@@ -64,7 +65,7 @@ const CALLER_TOOL_TYPES: readonly unknown[] = wordList(
   "function custom namespace",
 );
 
-/** The text of items for models that do not support them. */
+/** The texts that replace items for models that do not support the items. */
 const TEXT_BY_TYPE: Readonly<
   Record<string, (item: JsonObject) => string | undefined>
 > = {
@@ -73,7 +74,7 @@ const TEXT_BY_TYPE: Readonly<
   compaction_trigger: () => COMPACTION_PROMPT,
 };
 
-/** The roles of items in the caller's turn. Other unknown items belong to the model's turn. */
+/** The roles of items that belong to a turn of the caller. All other unknown items belong to the model's turn. */
 const ROLE_BY_TYPE: Readonly<Record<string, Role>> = {
   additional_tools: "developer",
   configuration_update: "developer",
@@ -83,7 +84,7 @@ const ROLE_BY_TYPE: Readonly<Record<string, Role>> = {
   mcp_approval_response: "user",
 };
 
-/** Returns an item that no other protocol has, unchanged. */
+/** Returns an item that no other protocol has, as a block that keeps the item unchanged. */
 export function opaqueItem(item: JsonObject): OpaqueBlock {
   const type = textOf(item.type) ?? "";
   return {
@@ -99,7 +100,10 @@ export function opaqueItem(item: JsonObject): OpaqueBlock {
   };
 }
 
-/** Returns an item of the history. A model of another protocol reads what was searched for, but not the results. */
+/**
+ * Returns an item of the history as a block. Of a search, a model of another protocol reads the query, but not the
+ * results.
+ */
 export function historyItem(item: JsonObject): OpaqueBlock {
   const block = opaqueItem(item);
   const { search } = block;
@@ -108,7 +112,10 @@ export function historyItem(item: JsonObject): OpaqueBlock {
     : { ...block, text: `[searched the web for: ${search.query}]` };
 }
 
-/** Returns true when the item only holds tools of the caller, which the tools of the request already include. */
+/**
+ * Returns true when the item holds only tools that the caller runs. The tools of the request already include these
+ * tools.
+ */
 function hasOnlyCallerTools({ type, tools }: JsonObject): boolean {
   return type === "additional_tools" && Array.isArray(tools) &&
     tools.every((tool) =>

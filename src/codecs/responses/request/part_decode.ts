@@ -22,7 +22,10 @@ import { decodeCache, otherFields, ownMetadata, textOf } from "../fields.ts";
 /** The canonical block of a content part. */
 export type PartBlock = ResultContent | AudioBlock | RefusalBlock;
 
-/** Parses the `content` at `param`, a string or parts; throws `invalid_request`, which names the part. */
+/**
+ * Parses the `content` at `param`, which is a string or a list of parts. Throws `invalid_request` with the path of an
+ * invalid part.
+ */
 export function decodeParts(
   content: JsonValue | undefined,
   param: string,
@@ -119,7 +122,7 @@ function rejectDataUrl(param: string): never {
   throw invalidField(param, "is a data URL without base64 content");
 }
 
-/** Parses audio in the only shape that the protocol documents. Newer shapes stay unchanged. */
+/** Parses audio that has the only documented shape. Audio of a newer shape stays unchanged. */
 function decodeAudio(
   part: JsonObject,
   param: string,
@@ -133,7 +136,7 @@ function decodeAudio(
   };
 }
 
-/** Returns an unknown part. Its flag distinguishes it from an item. */
+/** Returns an unknown part of the content as a block. A flag distinguishes this block from that of an item. */
 export function opaquePart(part: JsonObject): OpaqueBlock {
   return {
     kind: "opaque",
@@ -158,7 +161,7 @@ export function decodeAnnotations(value: JsonValue | undefined): Citation[] {
     : [];
 }
 
-/** Parses one annotation. Other protocols support only `url_citation`. */
+/** Parses one annotation. Other protocols support only annotations of the type `url_citation`. */
 export function decodeAnnotation(annotation: JsonObject): Citation {
   const raw = { protocol: "responses", value: annotation } as const;
   const { type, url, title, start_index, end_index } = annotation;
@@ -173,7 +176,8 @@ export function decodeAnnotation(annotation: JsonObject): Citation {
 }
 
 /**
- * Returns a citation as an annotation; `undefined` for one without a page. Without offsets, it covers all of `text`.
+ * Returns a citation as an annotation, or `undefined` if the citation names no page. If the citation has no offsets,
+ * the annotation covers all of `text`.
  */
 export function encodeAnnotation(
   citation: Citation,
@@ -192,8 +196,9 @@ export function encodeAnnotation(
 }
 
 /**
- * Returns the facts of a message item that other protocols support. `isFirst` is true when no block precedes the
- * message.
+ * Returns the facts of a message item that other protocols support.
+ *
+ * @param isFirst True when no block precedes the message.
  */
 export function messageHead(
   { phase }: JsonObject,

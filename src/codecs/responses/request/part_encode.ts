@@ -12,7 +12,7 @@ import { encodeCache, metadataObject } from "../fields.ts";
 import type { Scope } from "../dialect.ts";
 
 /**
- * Encodes the content of a message or a result as `input_…` parts, and reports blocks for which there is no such part.
+ * Encodes the content of a message or a result as `input_…` parts. Reports each block for which there is no such part.
  */
 export function encodeInputParts(
   blocks: readonly Block[],
@@ -64,8 +64,7 @@ function inputText(text: string): JsonObject | undefined {
 }
 
 /**
- * Encodes the model's content as `output_text` and `refusal` parts, the only parts that a message of the model may
- * hold.
+ * Encodes a block of the model as an `output_text` or `refusal` part. A message of the model may hold only these parts.
  */
 export function encodeOutputPart(
   block: Block,

@@ -4,7 +4,7 @@ import type { ReasoningSettings } from "../../canonical/request/request.ts";
 import { UNKNOWN_OPENAI_MODEL } from "../../dialects/openai_models.ts";
 import type { Scope } from "../dialect.ts";
 
-/** Encodes fitted reasoning settings, and the `include` that returns encrypted reasoning. */
+/** Encodes fitted reasoning settings. Adds the `include` that makes the provider return encrypted reasoning. */
 export function encodeReasoning(
   { effort }: FittedReasoning,
   settings: ReasoningSettings | undefined,
@@ -20,8 +20,8 @@ export function encodeReasoning(
 }
 
 /**
- * Returns the summary to request. Providers send summaries only on request. A target that always reasons is asked for
- * one by default, because it costs nothing there.
+ * Returns the form of summary to request. Providers send summaries only on request. If the target always reasons, a
+ * summary is requested by default, because it costs nothing there.
  */
 function summaryFor(
   settings: ReasoningSettings | undefined,
@@ -40,7 +40,7 @@ function summaryFor(
   return dialect.alwaysReasons ? "auto" : undefined;
 }
 
-/** Returns true when the target sends encrypted reasoning. Models that never reason reject it. */
+/** Returns true when the request may ask for encrypted reasoning. Models that never reason reject this. */
 function sealsReasoning(
   settings: ReasoningSettings | undefined,
   { dialect }: Scope,

@@ -22,7 +22,7 @@ const SEALED_FORM = "encrypted_content";
 
 const ITEM_FIELDS = ["type", "summary", "content", "encrypted_content"];
 
-/** Parses a reasoning item of a history, also one in the envelope of {@linkcode encodeSealed}. */
+/** Parses a reasoning item of the history. Its sealed data may be in an envelope from {@linkcode encodeSealed}. */
 export function decodeReasoning(item: JsonObject): ReasoningBlock {
   const rest = otherFields(item, ITEM_FIELDS);
   return {
@@ -35,7 +35,7 @@ export function decodeReasoning(item: JsonObject): ReasoningBlock {
   };
 }
 
-/** Parses the data that a provider sealed. An envelope without content counts as none. */
+/** Parses the data that a provider sealed. Returns `undefined` if there is no sealed data or its envelope is empty. */
 export function decodeSealed(item: JsonObject): Sealed | undefined {
   const { encrypted_content: value, id } = item;
   if (typeof value !== "string" || value === "" || value === wrapSealed()) {
@@ -69,8 +69,8 @@ function decodeParts(item: JsonObject): ReasoningPart[] {
 }
 
 /**
- * Returns the form of an item's summary. Clients show and repeat only summaries, so the gateway sends raw reasoning as
- * a summary, in an item with an envelope.
+ * Returns the form of the reasoning in the `summary` of an item. Clients show and repeat only summaries, so the gateway
+ * sends raw reasoning as a summary. The item of such reasoning has an envelope.
  */
 export function summaryForm(item: JsonObject): ReasoningPart["form"] {
   const { encrypted_content: value } = item;
@@ -84,7 +84,7 @@ export function textsOf(parts: JsonValue | undefined): string[] {
   );
 }
 
-/** Returns a reasoning item for the provider that issued it. */
+/** Returns reasoning as an item for the provider that issued it. */
 export function reasoningItem(block: ReasoningBlock): JsonObject {
   const { sealed } = block;
   const rest = metadataObject(block, "item");
@@ -109,7 +109,8 @@ function partsOf(
 }
 
 /**
- * Returns sealed data for a caller: the protocol's own unchanged, other data in an envelope.
+ * Returns sealed data for a caller. Data of this protocol is returned unchanged. Data of another protocol is put into
+ * an envelope.
  *
  * @param origin The connection that issued the data.
  * @param parts The readable parts, which the caller must return unchanged.
@@ -125,7 +126,7 @@ export function encodeSealed(
     : wrapSealed({ ...sealed, origin, text: textDigest(parts) });
 }
 
-/** Returns true for the form that {@linkcode reasoningItem} writes. */
+/** Returns true if sealed data has the form that {@linkcode reasoningItem} writes. */
 export function isEncryptedContent(sealed: Sealed): boolean {
   return sealed.form === SEALED_FORM;
 }

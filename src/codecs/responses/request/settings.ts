@@ -47,7 +47,8 @@ export function encodeFormat(
 }
 
 /**
- * Parses `reasoning`. The effort `none` is the mode `off`. Codex sends one more effort, `ultra`, which counts as `max`.
+ * Parses `reasoning`. The effort `none` becomes the mode `off`. Codex also sends the effort `ultra`, which is read as
+ * `max`.
  */
 export function decodeReasoning(
   wire: WireRequest["reasoning"],
@@ -60,13 +61,13 @@ export function decodeReasoning(
   return { effort, summary };
 }
 
-/** Returns the effort of a word, or `undefined` for a missing or unknown word. */
+/** Returns the effort for a word, or `undefined` if the word is missing or unknown. */
 function decodeEffort(word: string | null | undefined): Effort | undefined {
   if (word === "ultra") return "max";
   return isEffort(word) ? word : undefined;
 }
 
-/** Returns the summary of a word, or `undefined` for a missing or unknown word. */
+/** Returns the form of summary for a word, or `undefined` if the word is missing or unknown. */
 function decodeSummary(
   word: string | null | undefined,
 ): ReasoningSettings["summary"] {
@@ -76,7 +77,7 @@ function decodeSummary(
     : undefined;
 }
 
-/** Returns `reasoning`, or `undefined` for the provider's defaults. */
+/** Returns the field `reasoning`, or `undefined` if the settings leave everything to the provider. */
 export function encodeReasoning(
   settings: ReasoningSettings | undefined,
 ): JsonObject | undefined {
@@ -99,7 +100,7 @@ export function decodeServiceTier(
     : decoded;
 }
 
-/** The weights of other fields. A field that is missing here has the weight `report`. */
+/** The weights of extra fields. An extra field that is missing here has the weight `report`. */
 const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
   {
     include: (value) => isOnlyEncrypted(value) ? "ignore" : "report",
@@ -112,13 +113,16 @@ const WEIGHT_BY_FIELD: Readonly<Record<string, (value: JsonValue) => Weight>> =
     user: () => "ignore",
   };
 
-/** Returns true when only encrypted reasoning is requested, which the gateway handles itself. */
+/** Returns true when `include` requests only encrypted reasoning. The gateway handles this request itself. */
 function isOnlyEncrypted(include: JsonValue): boolean {
   return Array.isArray(include) &&
     include.every((wish) => wish === "reasoning.encrypted_content");
 }
 
-/** Returns the fields without a place in the canonical form, with dotted names inside objects. */
+/**
+ * Returns the fields that have no place in the canonical form. A field inside an object has a dotted name, such as
+ * `text.…`.
+ */
 export function decodeExtras(body: JsonObject): Record<string, Extra> {
   const extras: Record<string, Extra> = {};
   const add = (name: string, value: JsonValue | undefined, weight: Weight) => {
@@ -141,7 +145,7 @@ export function decodeExtras(body: JsonObject): Record<string, Extra> {
   return extras;
 }
 
-/** Returns false for a word that the canonical form cannot express. It stays an extra. */
+/** Returns false for a word that the canonical form cannot express. Such a word becomes an extra. */
 function isReasoningKnown(
   field: string,
   value: JsonValue | undefined,
@@ -153,7 +157,10 @@ function isReasoningKnown(
   return field === "summary" && decodeSummary(value) !== undefined;
 }
 
-/** Returns the request's extras as fields of a body. Those with dotted names go into the fields that `body` has. */
+/**
+ * Returns the request's extras as fields of a body. An extra with a dotted name is added to the object that `body`
+ * already has.
+ */
 export function encodeExtras(
   request: CanonicalRequest,
   body: JsonObject,

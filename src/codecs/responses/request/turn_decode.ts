@@ -19,7 +19,7 @@ import { decodeReasoning } from "./reasoning_item.ts";
 import { decodeTools } from "../tools/decode.ts";
 
 /**
- * The advice for item references. The AI SDK sends them unless `store` is false:
+ * The advice for an error about item references. The AI SDK sends such references unless `store` is false:
  * https://ai-sdk.dev/providers/ai-sdk-providers/openai
  */
 const SEND_ITEMS =
@@ -33,10 +33,10 @@ interface DecodedInput {
 }
 
 /**
- * Parses `input`. Consecutive items of the model form one turn, and so do consecutive results. Each message of the
- * caller is one turn.
+ * Parses `input`. Consecutive items of the model form one turn. Consecutive results form one turn too. Each message of
+ * the caller is a separate turn.
  *
- * @throws {GatewayError} `invalid_request`, which names the item.
+ * @throws {GatewayError} `invalid_request` with the path of the item.
  */
 export function decodeInput(
   input: string | readonly JsonValue[],
@@ -69,7 +69,7 @@ function createReader(): Reader {
   const loaded: Tool[] = [];
   const calls = new Set<string>();
 
-  /** Appends to the last turn when it has that role, or else to a new turn. */
+  /** Appends blocks to the last turn if that turn has this role. Otherwise appends a new turn. */
   function append(role: "assistant" | "tool", blocks: readonly Block[]): void {
     const last = turns.at(-1);
     if (last?.role === role) last.blocks.push(...blocks);
@@ -117,7 +117,7 @@ function createReader(): Reader {
     else turns.push({ role, blocks: [historyItem(item)] });
   }
 
-  /** Adds the caller's tools of an item. Hosted tools are reported as `additional_tools`. */
+  /** Adds the tools in an item that the caller runs. Hosted tools in the item are reported as `additional_tools`. */
   function pushLoaded({ type, tools }: JsonObject, param: string): void {
     const list = Array.isArray(tools) ? tools.filter(isJsonObject) : [];
     const decoded = decodeTools(list, `${param}.tools`);
@@ -159,7 +159,7 @@ function createReader(): Reader {
   };
 }
 
-/** Returns the type of an item. Messages and references may omit it. */
+/** Returns the type of an item. A message or a reference may omit its type. */
 function typeOf(item: JsonObject): JsonValue | undefined {
   if (typeof item.type === "string") return item.type;
   return typeof item.role === "string" ? "message" : "item_reference";
@@ -172,7 +172,10 @@ function messageMetadata(item: JsonObject): Turn["providerMetadata"] {
   return ownMetadata(rest === undefined ? undefined : { message: rest });
 }
 
-/** Marks the first block of an assistant message as its start, and adds the other fields of the message. */
+/**
+ * Marks the first block of an assistant message as the start of the message. Keeps the other fields of the message on
+ * that block.
+ */
 function withMessageStart(
   blocks: readonly PartBlock[],
   item: JsonObject,

@@ -34,7 +34,7 @@ function encodeTurn(turn: Turn, scope: Scope): JsonObject[] {
   }
 }
 
-/** Encodes a message. An item that a message cannot hold splits it. */
+/** Encodes a message. An item that cannot be in a message splits the message. */
 function encodeMessage(turn: Turn, scope: Scope): JsonObject[] {
   const items: JsonObject[] = [];
   let run: Block[] = [];
@@ -72,8 +72,9 @@ function isOwnItem(
 }
 
 /**
- * Encodes the items in the order of the blocks. Consecutive text forms one message. A block that is not the model's
- * text, but is shown as text, is a separate message. Some servers join the parts of a message without a space.
+ * Encodes the blocks of the model as items, in their order. Consecutive texts form one message. If a block is shown as
+ * text but is not the model's text, its text is a separate message, because some servers join the parts of a message
+ * without a space.
  */
 function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
   const items: JsonObject[] = [];
@@ -105,7 +106,7 @@ function encodeAssistant(turn: Turn, scope: Scope): JsonObject[] {
 }
 
 /**
- * Removes reasoning at the end of a turn, such as that of an answer that broke off. OpenAI rejects such reasoning
+ * Removes reasoning at the end of a turn, for example from an answer that broke off. OpenAI rejects such reasoning
  * "without its required following item": https://github.com/openai/openai-agents-python/pull/3207
  */
 function withoutLastReasoning(
@@ -126,7 +127,7 @@ function assistantMessage(
   return { type: "message", ...message, role: "assistant", content };
 }
 
-/** Returns a block as an item, or `undefined` for a part of a message and for lost reasoning. */
+/** Returns a block as an item. Returns `undefined` for a part of a message, and for reasoning that is lost. */
 function encodeItem(block: Block, scope: Scope): JsonObject | undefined {
   switch (block.kind) {
     case "reasoning":
@@ -140,8 +141,8 @@ function encodeItem(block: Block, scope: Scope): JsonObject | undefined {
 }
 
 /**
- * Encodes reasoning for the provider that sealed it or knows its id. Other reasoning is left out, because a text would
- * look like a part of the answer.
+ * Encodes reasoning for the provider that sealed it or knows the id of its item. Other reasoning is left out, because a
+ * text would look like a part of the answer.
  */
 function encodeReasoning(
   block: ReasoningBlock,
