@@ -42,10 +42,10 @@ export const responsesWatch: AnswerWatch = {
   },
 };
 
-/** Matches a usage with content. Some streams have a `null` usage on every chunk. */
+/** Matches a usage that is an object. Some streams have a `null` usage on every chunk. */
 const USAGE_REGEXP = /"usage"\s*:\s*\{/;
 
-/** Returns the failed answer, with a `null` error when it gives no reason. */
+/** Returns a failed answer. If the answer gives no reason, returns it with a `null` error. */
 function failureOf(answer: JsonObject): JsonObject {
   return answer.error === undefined && !isErrorBody(answer)
     ? { error: null }

@@ -58,7 +58,7 @@ const request = z.looseObject({
 /** The fields of a Responses request that the gateway reads. Unknown fields are kept. */
 export type WireRequest = z.infer<typeof request>;
 
-/** The fields that the canonical form has. Inner fields of `text` and `reasoning` are read one by one. */
+/** The fields that the canonical form has. The inner fields of `text` and `reasoning` are checked one by one. */
 export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...Object.keys(
     request.omit({
@@ -72,7 +72,7 @@ export const KNOWN_FIELDS: ReadonlySet<string> = new Set([
   ...SHARED_NAMES,
 ]);
 
-/** Checks the shape of a request; throws `invalid_request`, which names the first wrong field. */
+/** Checks the shape of a request. Throws `invalid_request` with the path of the first wrong field. */
 export function parseRequest(body: JsonObject): WireRequest {
   const result = request.safeParse(body);
   if (!result.success) throw invalidIssue(result.error.issues);

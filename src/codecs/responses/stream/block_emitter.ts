@@ -17,7 +17,9 @@ import {
 
 /** Numbers the blocks of one answer and keeps their events in order. */
 export interface BlockEmitter {
-  /** Begins a block and returns its index. With too many blocks, it ends the answer with a failure and returns -1. */
+  /**
+   * Begins a block and returns its index. If there are too many blocks, ends the answer with a failure and returns -1.
+   */
   open(head: BlockHead): number;
   /** Appends text, unless it is empty. */
   emitText(
@@ -88,19 +90,21 @@ export function createBlockEmitter(emit: Emit<AnswerEvent>): BlockEmitter {
   };
 }
 
-/** Reads one output item, from its events or from the finished item only. */
+/** Reads one output item. Its content comes from its events, or only from the finished item. */
 export interface ItemReader {
   /** Reads an event of the item, and ignores unknown types. */
   push(type: string, event: JsonObject): void;
-  /** Emits what the finished `item` adds to its events, then closes its blocks. Without `item`, only closes them. */
+  /**
+   * Emits what the finished `item` adds to its events, then closes its blocks. Without `item`, only closes the blocks.
+   */
   finish(item?: JsonObject): void;
 }
 
 /** The state that each reader of an item needs. */
 export interface ReaderScope {
   readonly blocks: BlockEmitter;
-  /** Ids for calls that have none. */
+  /** The source of ids for calls without an id. */
   readonly ids: Ids;
-  /** Ends the answer as broken. */
+  /** Ends the answer with a failure that reports the fault. */
   fail(fault: string): void;
 }

@@ -17,12 +17,12 @@ import {
   typedTool,
 } from "../tools/typed_tools.ts";
 
-/** A call before its input. */
+/** A call without its input. */
 type CallHead =
   | Omit<Extract<ToolCallBlock, { kind: "function_call" }>, "arguments">
   | Omit<Extract<ToolCallBlock, { kind: "custom_call" }>, "input">;
 
-/** Creates a writer for a call, in the shape of the caller's tool. */
+/** Creates a writer for a call. The call has the shape that belongs to the caller's tool. */
 export function createCallWriter(
   head: CallHead,
   scope: WriterScope,
@@ -33,7 +33,7 @@ export function createCallWriter(
     : createTypedWriter(head, tool, scope);
 }
 
-/** Returns the typed tool of the caller that the called function replaces. */
+/** Returns the caller's typed tool if the called function replaces such a tool. Otherwise returns `undefined`. */
 function typedToolOf(
   { kind, name, namespace }: CallHead,
   { tools }: CanonicalRequest,
@@ -105,8 +105,9 @@ function createPlainWriter(
 }
 
 /**
- * Returns the field that declares a call's arguments as unencrypted, if the caller's tool has encrypted parameters.
- * Without it, Codex treats the plain text as encrypted, and OpenAI's models cannot read it later.
+ * Returns the field that declares a call's arguments as unencrypted. The field is needed if the caller's tool has
+ * encrypted parameters: without it, Codex treats the plain text as encrypted, and OpenAI's models cannot read the
+ * arguments later.
  *
  * Source: `ToolCall::direct_source`, quoted in https://github.com/openai/codex/issues/37858
  */
@@ -128,8 +129,8 @@ function unencryptedMark(
 }
 
 /**
- * Creates a writer for a typed call. The call is written when complete, because the protocol has no events for the
- * input of typed calls.
+ * Creates a writer for a typed call. The call is written when all of it has arrived, because the protocol has no events
+ * for the input of typed calls.
  */
 function createTypedWriter(
   head: CallHead,

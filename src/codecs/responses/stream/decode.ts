@@ -19,7 +19,7 @@ import { decodeFailure } from "../errors.ts";
 import { textOf } from "../fields.ts";
 import { OutputReader } from "./output_reader.ts";
 
-/** Reads a Responses stream. Events name their own type, because `event:` lines may be missing. */
+/** Reads a Responses stream. The type of an event is read from its data, because `event:` lines may be missing. */
 export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   const reader = new ResponseReader(ids);
   return readFrames({
@@ -31,7 +31,7 @@ export function createStreamDecoder(ids: Ids): Stage<SseFrame, AnswerEvent> {
   });
 }
 
-/** Returns the type of an event. An error body has the type `error`, even if it names another type or none. */
+/** Returns the type of an event. An error body has the type `error`, even if the body names another type or none. */
 function typeOf(event: JsonObject, name: string | undefined): string {
   if (name === "error" || isErrorBody(event)) return "error";
   const type = textOf(event.type) || name;
@@ -40,8 +40,9 @@ function typeOf(event: JsonObject, name: string | undefined): string {
 }
 
 /**
- * Converts the events of one answer to canonical ones. The caller must ignore events after an end or a failure. A JSON
- * answer is read as a terminal event without earlier events. A terminal event may have items that no earlier event had.
+ * Converts the events of one answer to canonical events. The caller must ignore events after an end or a failure. A
+ * JSON answer is read as a terminal event without earlier events. A terminal event may have items that were in no
+ * earlier event.
  */
 export class ResponseReader {
   readonly #output: OutputReader;
@@ -96,7 +97,7 @@ type Ending = typeof ENDINGS[number];
 
 const ENDING_BY_EVENT: Readonly<Record<string, Ending>> = {
   "response.completed": "completed",
-  // Some servers end every answer with it (https://github.com/can1357/oh-my-pi/pull/4692).
+  // Some servers end every answer with this event (https://github.com/can1357/oh-my-pi/pull/4692).
   "response.done": "completed",
   "response.incomplete": "incomplete",
   "response.failed": "failed",
@@ -108,7 +109,10 @@ const ENDING_BY_STATUS: Readonly<Record<string, Ending>> = {
   cancelled: "failed",
 };
 
-/** Returns the worse of the endings that an event and its response name; `undefined` for an event that ends nothing. */
+/**
+ * Returns how an event ends the answer, or `undefined` for an event that ends nothing. If the event and its response
+ * name different endings, the worse ending is returned.
+ */
 function endingOf(
   type: string,
   { status, incomplete_details }: JsonObject,

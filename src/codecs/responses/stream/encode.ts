@@ -54,7 +54,10 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
     writeResponse(String(fields.status), { ...fields, output: output.items });
   }
 
-  /** Fails the answer. Clients fail on a stream that does not begin with `response.created`. */
+  /**
+   * Fails the answer. Begins the answer first, because clients fail on a stream that does not begin with
+   * `response.created`.
+   */
   function fail(failure: Failure): void {
     isOver = true;
     start({ id: "" });
@@ -84,22 +87,22 @@ function createItemEncoder(context: AnswerContext): StreamEncoder {
     keepAlive(emit) {
       if (isOver) return;
       sink = emit;
-      // Codex's timeout counts only events, not comments. So a keep-alive is an event.
+      // The timeout of Codex counts only events, not comments. So a keep-alive is an event.
       start({ id: "" });
       events.write("keepalive", {});
     },
   };
 }
 
-/** Returns true for a request of Codex, the only client that sends `client_metadata`. */
+/** Returns true for a request of Codex. Only Codex sends `client_metadata`. */
 function isCodex({ request }: AnswerContext): boolean {
   return request.extras.responses?.client_metadata !== undefined;
 }
 
 /**
- * Returns the failure that Codex gets in place of an incomplete answer. After a refusal, Codex would repeat the
- * request, and show neither the reason nor a part of the type `refusal`. When the context is full, Codex shortens the
- * conversation only after a failure.
+ * Returns the failure that Codex gets in place of an incomplete answer. After an incomplete answer with a refusal,
+ * Codex would repeat the request, and show neither the reason nor a part of the type `refusal`. When the context is
+ * full, Codex shortens the conversation only after a failure.
  */
 function failureForCodex({ reason, explanation }: Stop): Failure | undefined {
   if (reason === "context_full") return CONTEXT_FULL;

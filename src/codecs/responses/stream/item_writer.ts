@@ -10,7 +10,7 @@ import type { Sealed } from "../../canonical/content/sealed.ts";
 /** Writes the steps of an answer as stream events. */
 export interface EventWriter {
   write(type: string, fields: JsonObject): void;
-  /** Writes an event that adds text, with the fields of {@linkcode placeText}. Most events do. */
+  /** Writes an event that adds text. {@linkcode placeText} returns the `place`. Most events add text. */
   writeDelta(type: string, place: string, text: string): void;
 }
 
@@ -24,9 +24,9 @@ export function placeText(fields: JsonObject): string {
 
 export type ItemStatus = "completed" | "incomplete";
 
-/** Writes one output item step by step, and collects it to write the complete item at the end. */
+/** Writes one output item step by step. Collects the item to write all of it at the end. */
 export interface ItemWriter {
-  /** Begins another block of the item. Returns false when the block needs a separate item. */
+  /** Begins another block in the same item. Returns false when the block needs a separate item. */
   join(kind: string, isMessageStart: boolean): boolean;
   part(form: ReasoningForm): void;
   delta(text: string, logprobs?: readonly TokenLogprob[]): void;
@@ -45,7 +45,7 @@ export interface WriterScope {
   readonly outputIndex: number;
 }
 
-/** A writer without effects, as a base for other writers. */
+/** A writer that does nothing. Other writers replace only the methods that they need. */
 export const idleWriter: Omit<ItemWriter, "close"> = {
   join: () => false,
   part() {},

@@ -18,10 +18,12 @@ import {
 } from "../request/part_decode.ts";
 import type { BlockEmitter, ItemReader } from "./block_emitter.ts";
 
-/** The length of the kept end of the text, in UTF-16 code units. It is compared with the complete text. */
+/**
+ * The length of the end of the text that is kept, in UTF-16 code units. This end is compared with the complete text.
+ */
 const TAIL_LENGTH = 64;
 
-/** Counts the text that arrived in pieces, and keeps only its end. */
+/** Counts the characters of a text that arrives in pieces. Keeps only the end of the text. */
 export class EmittedText {
   #length = 0;
   #tail = "";
@@ -35,8 +37,8 @@ export class EmittedText {
   /**
    * Returns the part of the complete text that did not arrive in pieces.
    *
-   * @returns An empty text when the complete text differs from the pieces. Emitted text cannot be withdrawn, and halves
-   * of two texts must not be joined.
+   * @returns An empty text when the complete text differs from the pieces, because emitted text cannot be withdrawn and
+   * the halves of two texts must not be joined.
    */
   missingFrom(whole: string): string {
     const tailStart = this.#length - this.#tail.length;
@@ -46,7 +48,7 @@ export class EmittedText {
   }
 }
 
-/** Creates a reader for a message from the first form of its item. Each part becomes a block. */
+/** Creates a reader for a message. `item` is the first form of the message. Each part becomes a block. */
 export function createMessageReader(
   item: JsonObject,
   blocks: BlockEmitter,
@@ -72,17 +74,17 @@ export function createMessageReader(
     if (kind !== undefined) begin(kind, content_index);
   }
 
-  /** Returns the part of an event, if the part has begun. */
+  /** Returns the part that an event names, if the part has begun. */
   function known({ content_index }: JsonObject): PartReader | undefined {
     return parts.findLast(({ key }) => key === content_index);
   }
 
-  /** Returns the part of an event. A part that was not announced begins here. */
+  /** Returns the part that an event names. A part that was not announced begins here. */
   function partOf(kind: PartKind, event: JsonObject): PartReader {
     return known(event) ?? begin(kind, event.content_index);
   }
 
-  /** Returns the part that an event extends. A new part replaces a part that is closed or of another kind. */
+  /** Returns the part that an event extends. If that part is closed or of another kind, begins a new part. */
   function openPart(kind: PartKind, event: JsonObject): PartReader {
     const part = known(event);
     return part?.kind === kind && part.isOpen
@@ -169,7 +171,9 @@ interface PartHead {
   readonly providerMetadata: ProviderMetadata | undefined;
 }
 
-/** Reads one content part of a message as a block, from its events, the finished part, or both. */
+/**
+ * Reads one content part of a message as a block. The text comes from the events, from the finished part, or from both.
+ */
 class PartReader {
   readonly kind: PartKind;
   readonly key: JsonValue | undefined;

@@ -16,7 +16,7 @@ export function isMessageStart(head: BlockHead): boolean {
     "message" in head && head.message !== undefined;
 }
 
-/** Creates a writer for a message. Consecutive text and refusals are its parts. */
+/** Creates a writer for a message. Consecutive texts and refusals become parts of one message. */
 export function createMessageWriter(
   head: BlockHead,
   scope: WriterScope,
@@ -61,7 +61,7 @@ export function createMessageWriter(
   };
 }
 
-/** Returns the fields of the item that are known at its start. */
+/** Returns the fields of the item that are known when the item begins. */
 function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
   const facts = metadataObject(head, "message");
   const phase = "message" in head ? head.message?.phase : undefined;
@@ -74,7 +74,7 @@ function startOf(head: BlockHead, { context }: WriterScope): JsonObject {
   };
 }
 
-/** Writes one content part of a message step by step, and collects it to write the complete part at the end. */
+/** Writes one content part of a message step by step. Collects the part to write all of it at the end. */
 interface PartWriter {
   delta(text: string, logprobs?: readonly TokenLogprob[]): void;
   cite(citation: Citation): void;
@@ -82,7 +82,7 @@ interface PartWriter {
   finish(): JsonObject;
 }
 
-/** Creates a writer for a part that begins now, at the `place` by which events identify it. */
+/** Creates a writer for a part that begins now. Events identify the part by the fields in `place`. */
 function createPartWriter(
   kind: "text" | "refusal",
   place: JsonObject,
@@ -97,7 +97,7 @@ function createPartWriter(
   });
   const logprobs: JsonObject[] = [];
   const annotations: JsonObject[] = [];
-  /** The citations of the whole part, which wait until it ends. */
+  /** The citations without an end. They are written when the part ends, because they reach to the end of the part. */
   const openEnded: Citation[] = [];
   let text = "";
 

@@ -34,7 +34,7 @@ interface Item {
   isDone: boolean;
 }
 
-/** The type of an item that was not announced, by its events. */
+/** The types of items that begin without an announcement, by the type of their first event. */
 const TYPE_BY_EVENT: Readonly<Record<string, string>> = {
   "response.output_text.delta": "message",
   "response.refusal.delta": "message",
@@ -76,7 +76,10 @@ export class OutputReader {
     }
   }
 
-  /** Closes the open items. Emits the items in the last event's `output` that no event announced. */
+  /**
+   * Closes the open items. Also emits the items in `output`, the list of the last event, that no earlier event
+   * announced.
+   */
   finish(output: readonly JsonObject[]): void {
     const begun = [...this.#items.values()];
     begun.forEach((item, position) =>
@@ -102,7 +105,7 @@ export class OutputReader {
     finishItem(this.#items.get(key) ?? this.#begin(item, key), item);
   }
 
-  /** Returns the item of an event. An item that was not announced begins here. */
+  /** Returns the item that an event belongs to. An item that was not announced begins here. */
   #itemOf(type: string, event: JsonObject): Item | undefined {
     const key = event.output_index ?? this.#lastKey;
     const known = this.#items.get(key);
@@ -132,7 +135,10 @@ function finishItem(item: Item, whole: JsonObject | undefined): void {
   item.reader.finish(whole);
 }
 
-/** Finds the finished form of an item in `output`, by its id or else by its place. */
+/**
+ * Finds the finished form of an item in `output` by the id of the item. If no id matches, finds it by the place of the
+ * item.
+ */
 function counterpart(
   { id, type }: Item,
   position: number,
@@ -145,7 +151,7 @@ function counterpart(
   return found?.type === type ? found : undefined;
 }
 
-/** Creates a reader for an item from its first form. */
+/** Creates a reader for an item. `item` is the first form of the item. */
 function createItemReader(item: JsonObject, scope: ReaderScope): ItemReader {
   if (item.type === "message") return createMessageReader(item, scope.blocks);
   if (item.type === "reasoning") {
@@ -156,7 +162,7 @@ function createItemReader(item: JsonObject, scope: ReaderScope): ItemReader {
     : createOpaqueReader(scope.blocks);
 }
 
-/** Creates a reader for an item that other protocols do not have. It is emitted when it is complete. */
+/** Creates a reader for an item that other protocols do not have. The item is emitted when all of it has arrived. */
 function createOpaqueReader(blocks: BlockEmitter): ItemReader {
   return {
     push() {},
@@ -172,8 +178,8 @@ function isCallItem(item: JsonObject): boolean {
 }
 
 /**
- * Creates a reader for a call. The call begins when its id and name are known: usually with the first event, or else
- * with the finished item. A finished call without a name fails the answer.
+ * Creates a reader for a call. The call begins when its id and name are known. Usually the first event has them;
+ * otherwise the finished item does. A finished call without a name fails the answer.
  */
 function createCallReader(
   item: JsonObject,

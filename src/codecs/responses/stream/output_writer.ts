@@ -23,11 +23,13 @@ import { hasFlag, textOf } from "../fields.ts";
 import { createReasoningWriter } from "./reasoning_writer.ts";
 import { encodeStop } from "../answer/stop.ts";
 
-/** Builds the output items of an answer from its events, one after another, and writes each step. */
+/**
+ * Builds the output items of an answer from its events. Items are built one after another, and each step is written.
+ */
 interface OutputWriter {
   /** Writes the next event. Only one block may be open at a time. */
   push(event: AnswerEvent): void;
-  /** Closes the open item; throws an {@linkcode UpstreamFailure} when a required item has no content. */
+  /** Closes the open item. Throws an {@linkcode UpstreamFailure} when a required item has no content. */
   finish(stop: Stop): void;
   /** The complete items. */
   readonly items: JsonObject[];
@@ -37,7 +39,7 @@ interface OutputWriter {
   readonly written: number;
 }
 
-/** The head of a block that becomes an item or a part of one. */
+/** The head of a block that becomes an item or a part of an item. */
 type ItemHead = Exclude<BlockHead, OpaqueBlock>;
 
 /** Creates a writer for one answer. */
@@ -50,7 +52,10 @@ export function createOutputWriter(
     : new ItemsWriter(context, events);
 }
 
-/** Creates a writer that collects the model's text as the summary. Clients fail unless there is exactly one item. */
+/**
+ * Creates a writer that collects the model's text as the summary of the conversation. Clients fail unless the answer
+ * has exactly one item.
+ */
 function createCompactionWriter(
   { ids }: AnswerContext,
   events: EventWriter,
@@ -94,7 +99,7 @@ class ItemsWriter implements OutputWriter {
   #open: ItemWriter | undefined;
   /** True when a block of the open item is being written. Hidden blocks do not count. */
   #hasBlock = false;
-  /** True when the next block must not join the open item, because another block came between. */
+  /** True when the next block must not join the open item, because a block came between the two. */
   #isSeparate = false;
   #held = 0;
   #written = 0;
@@ -163,7 +168,7 @@ class ItemsWriter implements OutputWriter {
     if (item !== undefined) this.items.push(item);
   }
 
-  /** Writes an item of this protocol unchanged, or the text of another protocol's block. */
+  /** Writes a block of this protocol as an unchanged item, or the text of a block of another protocol. */
   #writeOpaque(block: OpaqueBlock): void {
     this.#isSeparate = true;
     const { protocol, value, text } = block;

@@ -13,7 +13,7 @@ import {
 } from "../request/reasoning_item.ts";
 import { EmittedText } from "./message_reader.ts";
 
-/** The lists of a reasoning item. */
+/** The two lists of parts in a reasoning item. */
 type List = "summary" | "content";
 
 /** A part whose events are still arriving. */
@@ -25,8 +25,8 @@ interface Part {
 }
 
 /**
- * Creates a reader for a reasoning item. Its block begins with the first part or the seal. Without either there is no
- * block.
+ * Creates a reader for a reasoning item. The item's block begins with the first part or with the sealed data. An item
+ * without both becomes no block.
  */
 export function createReasoningReader(
   item: JsonObject,
@@ -54,7 +54,9 @@ export function createReasoningReader(
     return list === "content" ? "raw" : summaryForm(item);
   }
 
-  /** Returns the part to extend. Only the last part can grow, so text for an earlier part begins a new one. */
+  /**
+   * Returns the part that a text extends. Only the last part can grow, so a text for an earlier part begins a new part.
+   */
   function partOf(list: List, key: JsonValue | undefined): Part {
     const last = parts.at(-1);
     return last?.list === list && last.key === key ? last : start(list, key);
@@ -66,7 +68,7 @@ export function createReasoningReader(
     blocks.emitText(open(), text);
   }
 
-  /** Emits what a finished list adds to its pieces. */
+  /** Emits what a finished list adds to the pieces of its parts. */
   function complete(list: List, whole: JsonValue | undefined): void {
     const known = parts.filter((part) => part.list === list);
     textsOf(whole).forEach((text, position) => {

@@ -13,7 +13,7 @@ import { encodeSealed } from "../request/reasoning_item.ts";
 
 /**
  * Creates a writer for a reasoning item. Even raw reasoning is written as a summary, because clients show and repeat
- * only summaries. The envelope in `encrypted_content` marks it as raw. An item begins with its first part or sealed
+ * only summaries. An envelope in `encrypted_content` marks raw reasoning. An item begins with its first part or sealed
  * content, so empty reasoning writes nothing.
  */
 export function createReasoningWriter(

@@ -17,10 +17,16 @@ import {
 import { encodeInputParts } from "../request/part_encode.ts";
 import { toolOfCall, toolOfResult, type TypedTool } from "./typed_tools.ts";
 
-/** The rule for call ids. OpenAI limits their length. Some models need their own ids, such as `functions.name:0`. */
+/**
+ * The rule for call ids. OpenAI limits the length of an id. Some models need the ids that they chose, such as
+ * `functions.name:0`.
+ */
 export const ID_RULE = { maxLength: 64, anyCharacter: true };
 
-/** Parses a call of the caller's tool. A missing id or name becomes empty. Returns `undefined` for another item. */
+/**
+ * Parses a call of a tool that the caller runs. If the id or the name is missing, it becomes empty. Returns `undefined`
+ * for any other item.
+ */
 export function decodeCall(item: JsonObject): ToolCallBlock | undefined {
   switch (item.type) {
     case "function_call":
@@ -75,13 +81,19 @@ function otherMetadata(
 
 /** The facts of a call's item that are not in its block. */
 interface CallFacts {
-  /** The item's id, not the call's. Absent in requests, because providers reject foreign item ids. */
+  /**
+   * The id of the item, which is not the id of the call. Absent in requests, because providers reject item ids of other
+   * providers.
+   */
   readonly id?: string;
   readonly callId: string;
   readonly status?: "in_progress" | "completed" | "incomplete";
 }
 
-/** Returns the call of a function or custom tool. Empty arguments become an empty object, since clients parse them. */
+/**
+ * Returns the item for a call of a function or custom tool. Empty arguments become an empty object, since clients parse
+ * the arguments.
+ */
 export function callItem(call: ToolCallBlock, facts: CallFacts): JsonObject {
   const { name, namespace } = call;
   const rest = metadataObject(call, "item");
@@ -95,7 +107,7 @@ export function callItem(call: ToolCallBlock, facts: CallFacts): JsonObject {
     };
 }
 
-/** Returns a function call as the call of the typed tool that the function replaces. */
+/** Returns the item for a function call if the function replaces a typed tool. The item is a call of that tool. */
 export function typedCallItem(
   tool: TypedTool,
   callArguments: string,
@@ -117,8 +129,8 @@ const RESULT_FIELDS = ["type", "call_id", "output"];
 /**
  * Parses an item as the result of a call that the caller ran.
  *
- * @param place The path of the item, for error messages, and the ids of the calls before it.
- * @returns `undefined` for another item.
+ * @param place The path of the item, for error messages, and the ids of the calls before the item.
+ * @returns `undefined` if the item is no such result.
  * @throws {GatewayError} `invalid_request`, when the result names no call.
  */
 export function decodeResult(
@@ -146,7 +158,10 @@ export function decodeResult(
   };
 }
 
-/** Returns a part of a result. A refusal becomes text. Audio becomes opaque, because no other protocol accepts it. */
+/**
+ * Returns a part of the content of a result. A refusal becomes text. Audio becomes opaque, because no other protocol
+ * accepts audio in a result.
+ */
 function asContent(block: PartBlock): ResultContent {
   switch (block.kind) {
     case "refusal":
@@ -196,7 +211,10 @@ export function resultItem(result: ToolResultBlock, scope: Scope): JsonObject {
   };
 }
 
-/** Returns content as parts, but a single text as a string, which every provider accepts. */
+/**
+ * Returns the content of a result as a list of parts. A single text is returned as a string, because every provider
+ * accepts a string.
+ */
 function encodeOutput(
   { content, isError, cache }: ToolResultBlock,
   scope: Scope,
@@ -214,7 +232,7 @@ function encodeOutput(
   return isPlain && typeof first.text === "string" ? first.text : parts;
 }
 
-/** Marks an error in the text, because the protocol has no flag for it. */
+/** Marks an error in the text of a result, because the protocol has no flag for errors. */
 function markError(parts: JsonObject[], isError: boolean): JsonObject[] {
   if (!isError) return parts;
   const [first, ...others] = parts;

@@ -21,7 +21,7 @@ import {
   typedTool,
 } from "./typed_tools.ts";
 
-/** Parses the tools at `param`; throws `invalid_request` for one without its type or name. */
+/** Parses the tools at `param`. Throws `invalid_request` for a tool without its type or name. */
 export function decodeTools(
   tools: readonly JsonObject[],
   param: string,
@@ -151,7 +151,7 @@ function decodeChoiceWord(word: string): ToolChoice {
   throw invalidField("tool_choice", "must be none, auto or required");
 }
 
-/** Parses a list of allowed tools. A list with a hosted tool cannot be expressed in other protocols. */
+/** Parses a list of allowed tools. Other protocols cannot express a list with a hosted tool. */
 function decodeAllowed(choice: JsonObject): ToolChoice {
   const listed = Array.isArray(choice.tools) ? choice.tools : [];
   const tools = listed.map(decodeReference).filter((tool) =>
@@ -179,12 +179,12 @@ function decodeReference(
 }
 
 /**
- * Removes the keyword `encrypted`, which makes OpenAI's models encrypt an argument. No other protocol has it. Models
- * that cannot encrypt reject it: "declares encrypted parameters, but the selected model is not configured".
+ * Removes the keyword `encrypted`. It makes OpenAI's models encrypt an argument. No other protocol has this keyword.
+ * Models that cannot encrypt reject it: "declares encrypted parameters, but the selected model is not configured".
  *
  * Sources: https://github.com/openai/codex/pull/26210, https://github.com/decolua/9router/issues/1758
  *
- * @returns The schema itself when it has no such keyword.
+ * @returns The unchanged schema if the keyword does not occur.
  */
 function plainParameters(schema: JsonObject): JsonObject {
   const { properties } = schema;

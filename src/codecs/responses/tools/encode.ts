@@ -22,7 +22,10 @@ export type FitFunction = (
   tool: FunctionTool,
 ) => ReturnType<typeof fitFunction>;
 
-/** Encodes `tools`, `tool_choice` and `parallel_tool_calls`. Providers reject the latter two without tools. */
+/**
+ * Encodes `tools`, `tool_choice` and `parallel_tool_calls`. Without tools, leaves out the other two, because providers
+ * reject them.
+ */
 export function encodeTooling(
   { tooling, schemas }: Pick<FittedRequest, "tooling" | "schemas">,
   search: WebSearch | undefined,
@@ -75,7 +78,7 @@ function encodeCallable(tool: CallableTool, fit: FitFunction): JsonObject {
     : encodeCustom(tool);
 }
 
-/** Encodes a function. `strict` is always written, because it is true by default. */
+/** Encodes a function. `strict` is always written, because a function without `strict` counts as strict. */
 function encodeFunction(tool: FunctionTool, fit: FitFunction): JsonObject {
   const { name, description } = tool;
   const parameters = metadataObject(tool, "parameters") ?? tool.parameters;
@@ -122,7 +125,7 @@ function restOfTool(tool: CallableTool): JsonObject {
   return metadataObject(tool, "tool") ?? {};
 }
 
-/** Returns the `tool_choice`, or `undefined` without one and for a choice of another protocol. */
+/** Returns the `tool_choice`. Returns `undefined` if there is no choice. */
 export function encodeToolChoice(
   choice: ToolChoice | undefined,
   tools: readonly Tool[],
@@ -145,7 +148,7 @@ export function encodeToolChoice(
   }
 }
 
-/** Returns the names of the functions that this protocol declares as typed tools. */
+/** Returns the names of the functions that are typed tools in this protocol. */
 function typedNames(tools: readonly Tool[]): ReadonlySet<string> {
   const typed = tools.filter((tool) => tool.kind === "function")
     .filter((tool) => encodeTypedTool(tool) !== undefined);

@@ -11,8 +11,8 @@ import type { FunctionTool } from "../../canonical/tools/tool.ts";
 import { metadataObject, ownMetadata, textOf } from "../fields.ts";
 
 /**
- * A tool with its own type that the caller runs. Other protocols get a function instead. This codec restores the shapes
- * of the tool, its calls and its results.
+ * A tool that has its own type and that the caller runs. Other protocols get a function instead. This codec restores
+ * the shapes of the tool, of its calls and of its results.
  */
 export interface TypedTool {
   /** The type of the tool. Its calls and results have different types. */
@@ -184,7 +184,10 @@ export function toolOfCall(item: JsonObject): TypedTool | undefined {
   return tool?.isRunByCaller(item) ? tool : undefined;
 }
 
-/** Returns the typed tool whose result `item` may be. Only the call before it shows where the tool ran. */
+/**
+ * Returns the typed tool whose result `item` may be. Only the call before the item shows whether the caller ran the
+ * tool.
+ */
 export function toolOfResult(item: JsonObject): TypedTool | undefined {
   return TYPED_TOOLS.find(({ resultType }) => resultType === item.type);
 }
@@ -206,7 +209,7 @@ function withoutType(action: JsonValue | undefined): JsonValue | undefined {
   return rest;
 }
 
-/** Returns the output of one command, with its outcome unless it succeeded. */
+/** Returns the output of one command. If the command failed, the outcome is appended. */
 function shellText(output: JsonValue): string {
   if (!isJsonObject(output)) return "";
   const { stdout, stderr, outcome } = output;

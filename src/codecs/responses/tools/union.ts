@@ -32,7 +32,7 @@ export function unionOfTools(
   return merge([...own, ...found]);
 }
 
-/** Merges tools of the same kind and name. A name alone does not identify a tool. */
+/** Merges tools that have the same kind and the same name. The name alone does not identify a tool. */
 function merge(tools: readonly Tool[]): readonly Tool[] {
   const merged = new Map<string, Tool>();
   for (const [index, tool] of tools.entries()) {
@@ -77,7 +77,7 @@ function keysOf(tool: Tool): string[] {
   }
 }
 
-/** Returns the parts of a tool that an item of the input adds to the request's list. */
+/** Returns the parts of a tool in an item of the input that the list of the request does not contain. */
 function withoutKnown(tool: Tool, known: ReadonlySet<string>): Tool[] {
   if (tool.kind !== "namespace") {
     return keysOf(tool).some((key) => known.has(key)) ? [] : [tool];

@@ -10,10 +10,10 @@ import type { Tool, WebSearch } from "../../canonical/tools/tool.ts";
 import type { ResponsesDialect, Scope } from "../dialect.ts";
 import { textOf } from "../fields.ts";
 
-/** The provider's own search, as a tool and as a choice. */
+/** The declaration of the search that the provider runs. It is also the choice of this search. */
 export const OWN_SEARCH = { type: "web_search" } as const;
 
-/** Encodes the web search of another protocol. Limits that the provider does not have are reported. */
+/** Encodes the web search of another protocol. A limit that the provider cannot apply is reported as dropped. */
 export function encodeSearch(
   search: WebSearch,
   { context }: Pick<Scope, "context">,
@@ -38,8 +38,8 @@ export function encodeSearch(
 }
 
 /**
- * Returns the fields beside `tools` for a replaced search: its limit, and the request for its pages. Back ends without
- * limits support neither.
+ * Returns the fields that a replaced search needs beside `tools`: the limit of searches, and the request for the pages.
+ * Back ends without an output limit support neither field.
  *
  * @param include The entries that the answer must already include.
  */
@@ -62,7 +62,10 @@ export function searchFields(
   };
 }
 
-/** Returns the search of a `web_search_call`, or `undefined` for another item and for a page that the model opened. */
+/**
+ * Returns the search of a `web_search_call`. Returns `undefined` for any other item, and for a call that only opened a
+ * page.
+ */
 export function searchIn({ type, action }: JsonObject): SearchRun | undefined {
   if (type !== "web_search_call" || !isJsonObject(action)) return undefined;
   if (action.type !== "search") return undefined;
