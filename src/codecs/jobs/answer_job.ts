@@ -21,7 +21,7 @@ import { callerCodec, type CallerForm } from "./request_job.ts";
  * thread.
  */
 
-/** The maximum depth of a body. No client nests deeper, and few upstreams accept more. */
+/** The maximum depth of a JSON body. No client sends a deeper body, and few upstreams accept one. */
 export const MAX_DEPTH = 1000;
 
 /** A whole answer to translate. */
@@ -30,7 +30,7 @@ export interface AnswerJob
     CallerForm,
     AnswerEdits,
     Omit<AnswerContext, "ids" | "drop" | "now" | "request"> {
-  /** The upstream's bytes, or the answer of its stream. */
+  /** The bytes of the upstream's answer, or the answer that was collected from the upstream's stream. */
   readonly answer: Uint8Array<ArrayBuffer> | Answer;
   /** The upstream's protocol. */
   readonly to: Protocol;
@@ -41,14 +41,16 @@ export interface AnswerJob
 export interface WrittenAnswer {
   /** One JSON object, or all events for a caller who requested a stream. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The model that the upstream names; empty if it names none. */
+  /** The model that the upstream names; empty if the upstream names no model. */
   readonly model: string;
   /** The canonical stop reason. */
   readonly stopReason: Answer["stop"]["reason"];
   readonly usage: Usage | undefined;
-  /** The upstream's reasons for leaving out earlier reasoning of the request; `undefined` if it left out none. */
+  /**
+   * The upstream's reasons for leaving out earlier reasoning of the request; `undefined` if it left out no reasoning.
+   */
   readonly reasoningDropped: readonly string[] | undefined;
-  /** The reasoning that the upstream needs with the results of its calls. */
+  /** The reasoning that the upstream needs back with the results of the calls in its answer. */
   readonly reasoning: RememberedReasoning | undefined;
   /** The parts that the caller's protocol cannot express, by short names. */
   readonly droppedParts: readonly string[];

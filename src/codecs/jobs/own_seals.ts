@@ -12,11 +12,11 @@ import { summaryIn } from "../responses/request/opaque_item.ts";
 
 /** Opens the gateway's own seals in the native requests of a protocol, for one target. */
 interface OwnSeals {
-  /** The path to the objects with seals. Each of its fields holds a list. */
+  /** The path to the objects with seals. Each field of the path holds a list. */
   readonly path: readonly [outer: string, inner?: string];
-  /** The fields of such an object that are read. */
+  /** The fields that are read from an object with a seal. */
   readonly keys: readonly string[];
-  /** Returns the field of the seal in an object with a `type`; `undefined` when it has none. */
+  /** Returns the field that holds the seal in objects of this `type`, or `undefined` if such objects have no seal. */
   fieldOf(type: string): string | undefined;
   /**
    * Returns what the target gets in place of `envelope`, which may be any text.
@@ -64,13 +64,13 @@ const FORMS = {
 
 const KEYS = ["type", "id", ...Object.keys(FORMS)];
 
-/** The longest seal that is decoded, in characters. Decoding it takes some 30 ms. */
+/** The longest seal that is decoded, in characters. Decoding a seal of this length takes some 30 ms. */
 const MAX_LENGTH = 1024 * 1024;
 
 /**
  * Returns the opener of the gateway's own seals in native requests for a target. The opener unwraps the seals of this
- * target. Returns `undefined` for a protocol without seals, and for a target that is another gateway, which opens the
- * seals itself.
+ * target. Returns `undefined` for a protocol without seals. Also returns `undefined` if the target is another gateway,
+ * because that gateway opens the seals itself.
  */
 export function ownSeals(
   protocol: Protocol,

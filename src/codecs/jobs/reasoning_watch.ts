@@ -31,14 +31,17 @@ type CallDraft = RememberedCall & { sealed?: Sealed };
 
 type Draft = ReasoningDraft | TextDraft | CallDraft;
 
-/** Collects from an answer's events the reasoning that the upstream needs with the results of its tool calls. */
+/**
+ * Collects the reasoning that the upstream needs back with the results of its tool calls. The reasoning comes from the
+ * events of an answer.
+ */
 interface ReasoningWatch {
   see(event: AnswerEvent): void;
   /** Returns the reasoning so far; `undefined` when there is nothing to keep. */
   reasoning(): RememberedReasoning | undefined;
 }
 
-/** Creates a watch for one answer. Only the connection that sent the answer may get its reasoning again. */
+/** Creates a watch for one answer. Only the connection that sent the answer may get the answer's reasoning again. */
 export function createReasoningWatch(
   { createAnswerIds }: Pick<CallerCodec, "createAnswerIds">,
   { request, connectionId }: Pick<AnswerContext, "request" | "connectionId">,

@@ -56,10 +56,10 @@ export interface RequestJob extends CallerForm {
   readonly force: Readonly<JsonObject>;
   /** Fields of the upstream's body to remove. */
   readonly omit: readonly string[];
-  /** The lessons of earlier refusals. */
+  /** What earlier refusals have taught about the target. */
   readonly lessons: readonly Lesson[];
   /**
-   * The refusal of an earlier body, to which `lessons` were applied. The lessons from this refusal are applied, too.
+   * The refusal of an earlier body. `lessons` had been applied to that body. What this refusal teaches is applied too.
    */
   readonly refusal?: FieldRefusal | undefined;
   /** True to send one suspected part again, to find the cause of an earlier refusal; default: false. */
@@ -70,10 +70,10 @@ export interface RequestJob extends CallerForm {
   readonly refused: ReadonlySet<string>;
 }
 
-/** A request in the upstream's protocol, and the data that its answer needs. */
+/** A request in the upstream's protocol, and the data that is needed to translate its answer. */
 export interface TranslatedBody extends AnswerEdits {
   readonly body: Uint8Array<ArrayBuffer>;
-  /** True when it requests a stream from the upstream. */
+  /** True when the body requests a stream from the upstream. */
   readonly stream: boolean;
   /** The fields of the caller's request that the encoder of the answer reads. */
   readonly request: CanonicalRequest;
@@ -89,7 +89,7 @@ export interface TranslatedBody extends AnswerEdits {
   readonly probe: readonly Lesson[];
   /** The digests of the sealed reasoning in `body`. */
   readonly reasoning: readonly string[];
-  /** The reason for leaving out earlier reasoning, in a word; absent if none was left out. */
+  /** A word that says why earlier reasoning was left out; absent if no reasoning was left out. */
   readonly reasoningDropped?: string | undefined;
 }
 
@@ -175,7 +175,10 @@ function withHead(
   return { ...read, request: { ...read.request, model, stream } };
 }
 
-/** Returns true when the upstream's body requests a stream. The connection may set or remove that field. */
+/**
+ * Returns true when the upstream's body requests a stream. The settings of a connection may set or remove the field for
+ * streams, so the body decides.
+ */
 function requestsStream(
   body: JsonObject,
   { stream }: CanonicalRequest,
@@ -229,11 +232,14 @@ export function callerCodec(
     : CODECS[OPERATIONS[operation].protocol];
 }
 
-/** A rough value for English text. The upstream's usage corrects it later. */
+/**
+ * The bytes of a token. This is a rough value for English text. The usage from the upstream replaces the estimate
+ * later.
+ */
 const BYTES_PER_TOKEN = 4;
 
 /**
- * The maximum for a picture of the usual size, in tokens
+ * The most tokens that a picture of the usual size counts
  * (https://platform.claude.com/docs/en/build-with-claude/vision).
  */
 const TOKENS_PER_IMAGE = 1600;

@@ -23,18 +23,16 @@ interface StreamJob {
   readonly from: CallerCodec;
   /** The upstream's protocol. */
   readonly to: Protocol;
-  /** The edits that the translation of the request requires in its answer. */
+  /** The changes that the translation of the request requires in the answer. */
   readonly edits: AnswerEdits;
   readonly context: AnswerContext;
   /** Called for each event before it is encoded. */
   readonly observe?: ((event: AnswerEvent) => void) | undefined;
-  /**
-   * Called at the end of an answer with the reasoning that the upstream needs with the results of its calls, if any.
-   */
+  /** Called at the end of an answer if the upstream needs reasoning back with the results of its calls. */
   readonly remember?: ((reasoning: RememberedReasoning) => void) | undefined;
 }
 
-/** Opens the translation of one stream, with decoder, edits and encoder in one. */
+/** Opens the translation of one stream. The translator decodes, edits and encodes the answer. */
 export function openTranslator(
   { from, to, edits, context, observe, remember }: StreamJob,
 ): Translator {
@@ -52,7 +50,7 @@ export function openTranslator(
   });
 }
 
-/** Opens the fold of an upstream's streamed answer into a whole one, for {@linkcode AnswerJob}. */
+/** Opens a fold that collects an upstream's streamed answer into a whole answer, for {@linkcode AnswerJob}. */
 export function openFold(to: Protocol, ids: Ids): BodyFold {
   return createBodyFold(createBodyDecoder(CODECS[to], ids));
 }

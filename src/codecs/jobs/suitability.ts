@@ -13,22 +13,22 @@ import {
   refusesChat,
 } from "../dialects/openai_models.ts";
 
-/** The facts of a request that decide whether a target takes it unchanged. */
+/** The facts of a request that decide whether a target takes the request unchanged. */
 interface RequestFacts {
   readonly toolCount: number;
   /** The requested effort; `undefined` for the model's default. */
   readonly effort?: string | undefined;
 }
 
-/** The facts of the dialect tables about a native request to a target. */
+/** What the dialect tables say about a native request to a target. */
 interface Suitability {
   /** False when the provider does not serve the model in this protocol. */
   readonly isServed: boolean;
-  /** True when the provider refuses tools beside the effort, or this protocol for the model. */
+  /** True when the provider refuses tools beside the requested effort, or refuses this protocol for the model. */
   readonly isRefused: boolean;
-  /** The error for more tools than the provider takes. */
+  /** The error if the request has more tools than the provider takes; otherwise `undefined`. */
   readonly excess: GatewayError | undefined;
-  /** The protocol that serves the model better, if its connection has that endpoint. */
+  /** The protocol that serves the model better, if the connection has an endpoint for this protocol. */
   readonly better: Protocol | undefined;
 }
 

@@ -17,7 +17,7 @@ interface Sides {
   readonly from: Protocol;
   /** The provider's protocol. */
   readonly to: Protocol;
-  /** The provider's service and model, such as `openai-chat` and `gpt-5.2`. They determine the dialect. */
+  /** The provider's service and model, such as `openai-chat` and `gpt-5.2`. The two determine the dialect. */
   readonly target: Pick<Target, "service" | "model"> & Partial<Target>;
   /** True to reject a request in place of dropping a field; default: false. */
   readonly strict?: boolean | undefined;
@@ -25,7 +25,7 @@ interface Sides {
 
 /** The sources of ids and of time that an answer needs. */
 interface Sources {
-  /** The source of ids that the provider leaves out. */
+  /** The source of ids for parts to which the provider gives no id. */
   readonly ids: Ids;
   /** Returns milliseconds since 1970, as `Date.now` does. */
   readonly now: () => number;
@@ -44,15 +44,15 @@ interface TranslatedRequest {
    */
   answer(bytes: Uint8Array<ArrayBuffer>, sources: Sources): Uint8Array;
   /**
-   * Returns a transform of one streamed answer: `response.body.pipeThrough(…)`. It never fails: an error, an early end
-   * or a broken body ends the stream with an error in the caller's protocol. It cancels the body when the answer is
-   * over, and when the reader leaves.
+   * Returns a transform of one streamed answer: `response.body.pipeThrough(…)`. The transform never fails: an error, an
+   * early end or a broken body ends the stream with an error in the caller's protocol. When the answer is over or the
+   * reader leaves, the transform cancels the body.
    */
   answerStream(sources: Sources): ReadableWritablePair<Uint8Array, Uint8Array>;
 }
 
 /**
- * Translates one request, and then its answer, between any two protocols, in any runtime with web streams.
+ * Translates one request, and later its answer, between any two protocols. Runs in any runtime with web streams.
  *
  * @param request The caller's body, as bytes or parsed.
  * @throws {GatewayError} `invalid_request` when the request is invalid, or when dropping a field would change the
@@ -96,7 +96,7 @@ export function translateRequest(
   };
 }
 
-/** Returns a translator as web streams. Each write is one step, at the pace of the reader. */
+/** Returns a translator as web streams. Each write is one step. The reader sets the pace of the steps. */
 function transformOf(
   translator: Translator,
 ): ReadableWritablePair<Uint8Array, Uint8Array> {
