@@ -15,14 +15,14 @@ import {
 } from "../canonical/request/effort.ts";
 import { type Lesson, PREFILL } from "./lessons.ts";
 
-/** A request after the lessons that concern it. */
+/** A request after a list of lessons was applied to it. */
 interface Taught<Value> {
   readonly value: Value;
   /** The lessons that changed the request. */
   readonly lessons: readonly Lesson[];
 }
 
-/** Changes a body by the lessons about its fields; returns the same body when no lesson concerns it. */
+/** Applies the lessons about fields to a body. Returns the same body if no lesson changes it. */
 export function teachBody(
   body: JsonObject,
   lessons: readonly Lesson[],
@@ -31,10 +31,10 @@ export function teachBody(
 }
 
 /**
- * Changes a request before it is written, by the lessons about kinds of content. The caller's last message does not
- * change, because its pictures matter to the caller. The provider may then refuse the request.
+ * Applies the lessons about kinds of content to a request that is not encoded yet. The caller's last message does not
+ * change, because its pictures matter to the caller. So the provider may refuse the request again.
  *
- * @returns The same request when no lesson concerns it.
+ * @returns The same request if no lesson changes it.
  */
 export function teachContent(
   request: CanonicalRequest,
@@ -49,8 +49,8 @@ export function concerns(lesson: Lesson, body: JsonObject): boolean {
 }
 
 /**
- * Limits a lesson to strict tools, if the refused body has strict tools that the lesson changes. So one caller's strict
- * tool does not change another caller's ordinary tool.
+ * Limits a lesson to strict tools, if the refused body has strict tools that the lesson changes. A lesson from the
+ * strict tool of one caller then does not change the ordinary tool of another caller.
  */
 export function narrowest(lesson: Lesson, refused: JsonObject): Lesson {
   const isWide = lesson.move !== "describe" &&
@@ -130,7 +130,7 @@ export function omitField(body: JsonObject, path: string): JsonObject {
   );
 }
 
-/** The places of the schemas of tools and answers, in all protocols. */
+/** The paths to the schemas of tools and answers, in all protocols. */
 const SCHEMA_PATHS: readonly (readonly string[])[] = [
   ["tools[]", "function", "parameters"],
   ["tools[]", "parameters"],
@@ -184,7 +184,7 @@ function renameField(body: JsonObject, from: string, to: string): JsonObject {
   return value === undefined ? body : { ...rest, [to]: value };
 }
 
-/** Lowers a limit, unless it would leave no room for a thinking budget. */
+/** Lowers a limit to `most`, unless this would leave no room for a thinking budget. */
 function clampLimit(body: JsonObject, name: string, most: number): JsonObject {
   const { [name]: limit, thinking } = body;
   const budget = isJsonObject(thinking) ? Number(thinking.budget_tokens) : 0;
@@ -193,7 +193,10 @@ function clampLimit(body: JsonObject, name: string, most: number): JsonObject {
     : { ...body, [name]: most };
 }
 
-/** Replaces an effort that is not among `words` by the nearest of them, and `none` by the lowest of them. */
+/**
+ * Returns an edit that replaces an effort that is not among `words` by the nearest of these words. The edit replaces
+ * `none` by the lowest of the words.
+ */
 function nearestEdit(words: readonly string[]) {
   const known = [...ALL_EFFORTS, "none" as const].filter((word) =>
     words.includes(word)
@@ -219,7 +222,10 @@ function closestWord(
     : closestEffort(asked, known);
 }
 
-/** Returns an edit that removes `strict` from strict tools only, or from all other tools only. */
+/**
+ * Returns an edit that removes `strict`. If `isStrict` is true, the edit changes only strict tools. Otherwise it
+ * changes only tools that are not strict.
+ */
 function omitStrict({ input }: JsonObject, isStrict = false) {
   return (tool: JsonObject, name: string): JsonObject => {
     if ((tool[name] === true) !== isStrict) return tool;
@@ -229,7 +235,7 @@ function omitStrict({ input }: JsonObject, isStrict = false) {
   };
 }
 
-/** Keywords that change nothing for the model, so that no words replace them. */
+/** Keywords that say nothing to the model. When such a keyword is removed, no words replace it. */
 const SILENT_KEYWORDS = wordList(`
   $schema $id $comment title deprecated readOnly writeOnly
   additionalProperties unevaluatedProperties

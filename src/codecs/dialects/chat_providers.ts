@@ -22,7 +22,7 @@ import {
   QWEN_MODELS,
 } from "./thinking_models.ts";
 
-/** The kinds of service with their own rules. */
+/** The providers of Chat Completions, each with the rules of its services. */
 export const CHAT_PROVIDERS: readonly ChatProvider[] = [
   {
     services: ["openai", "openai-chat"],

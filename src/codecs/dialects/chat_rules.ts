@@ -16,21 +16,29 @@ export const OPENCODE_SOURCE =
 export interface ChatSpelling {
   /** The field for the output limit. */
   readonly limitField: "max_completion_tokens" | "max_tokens";
-  /** True when text may have parts; if false, it must be one string. */
+  /** True when a text may be a list of parts. If false, a text must be one string. */
   readonly textParts: boolean;
   /** The setting for reasoning: an effort, a switch (`thinking`), or a router's `reasoning`. */
   readonly reasoning: "effort" | "switch" | "router";
   /** The `thinking.type` that turns thinking on. */
   readonly thinkingWord: "enabled" | "adaptive";
-  /** The provider's own names of efforts. */
+  /** The names that the provider has for efforts, where they differ from the usual names. */
   readonly effortWords: Readonly<Partial<Record<EffortWord, string>>>;
-  /** The part for a file: OpenAI's `file`, or `document_url` with a `data:` URL. */
+  /** The type of the part for a file: OpenAI's `file`, or `document_url` with a `data:` URL. */
   readonly filePart: "file" | "document_url";
-  /** The field of an assistant message for earlier reasoning; `undefined` when the provider accepts none. */
+  /**
+   * The field of an assistant message for earlier reasoning; `undefined` if the provider accepts no earlier reasoning.
+   */
   readonly reasoningField: "reasoning_content" | "reasoning" | undefined;
-  /** The field for the signatures that Gemini 3 demands of earlier calls; `undefined` when nothing replaces lost ones. */
+  /**
+   * The field for the signatures of earlier calls that Gemini 3 demands; `undefined` if no text may replace a lost
+   * signature.
+   */
   readonly signatures: "extra_content" | "reasoning_details" | undefined;
-  /** The field that makes the model continue the last assistant message; `undefined` when none is needed. */
+  /**
+   * The field that makes the model continue the last assistant message; `undefined` if the provider needs no such
+   * field.
+   */
   readonly continueField: "partial" | "prefix" | undefined;
   /** True when `stream_options` asks for the usage of a stream; false when the provider rejects the field. */
   readonly streamOptions: boolean;
@@ -43,7 +51,7 @@ export interface ChatRow {
   readonly spelling?: Partial<ChatSpelling>;
 }
 
-/** The models with restrictions in their chat template, which apply at every provider. */
+/** The models whose chat template restricts the conversation. These restrictions apply at every provider. */
 export const TEMPLATE_MODELS: readonly ModelRow<ChatRow>[] = [
   {
     models:
@@ -61,10 +69,13 @@ export const TEMPLATE_MODELS: readonly ModelRow<ChatRow>[] = [
   },
 ];
 
-/** What Chat Completions takes, as OpenAI has it, for a model without a row. */
+/**
+ * The default abilities of Chat Completions, as OpenAI defines them. They apply to models that have no row of their
+ * own.
+ */
 export const CHAT: Ability = {
   protocol: "chat",
-  // The model may be one without reasoning, which refuses an effort of `none`.
+  // The model may not reason at all. Such a model refuses an effort of `none`.
   reasoning: {
     byDefault: undefined,
     modes: [],
@@ -165,7 +176,10 @@ export const COMPATIBLE_CHAT: ChatRow = {
   },
 };
 
-/** Returns the row of a model that accepts these efforts, from low to high; none for a model without efforts. */
+/**
+ * Returns the row of a model that accepts these efforts, from low to high. Without arguments, the model accepts no
+ * effort.
+ */
 export function efforts(...words: readonly EffortWord[]): ChatRow {
   const alwaysReasons = words.length > 0 && !words.includes("none");
   return {
@@ -180,7 +194,10 @@ export function efforts(...words: readonly EffortWord[]): ChatRow {
   };
 }
 
-/** Joins a maker's rows to the efforts that all rows have; the `strictest` for {@linkcode rulesFor}. */
+/**
+ * Joins the rows of a maker to one row with the efforts that all rows accept. This is the `strictest` for {@linkcode
+ * rulesFor}.
+ */
 export function strictestEffort(rows: readonly ChatRow[]): ChatRow {
   return efforts(
     ...commonEfforts(
@@ -189,14 +206,14 @@ export function strictestEffort(rows: readonly ChatRow[]): ChatRow {
   );
 }
 
-/** Kinds of service with the same rows, and the sources of the rows. */
+/** A group of services with the same rows, and the sources of the rows. */
 export interface ChatProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
   readonly rows: readonly ChatRow[];
-  /** The rows of other makers' models, if they differ from `rows`. */
+  /** The rows for models of makers other than OpenAI, if these rows differ from `rows`. */
   readonly otherModels?: readonly ChatRow[];
-  /** The generations of its models, which decide about reasoning. */
+  /** The generations of the provider's models. The generation decides about reasoning. */
   readonly families?: readonly ModelRow<ChatRow>[];
   /** The rows of single models that differ from `rows`. */
   readonly models?: readonly ModelRow<ChatRow>[];

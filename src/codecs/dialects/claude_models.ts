@@ -11,17 +11,17 @@ import { ALL_SCHEMAS } from "../canonical/schema/schema_subset.ts";
 
 /** One row of the table: a generation of Claude models, from its first version on. */
 interface ClaudeRow {
-  /** The families of the row; absent for all. */
+  /** The families of models to which the row applies; absent if it applies to all families. */
   readonly families?: readonly ClaudeModel["family"][];
-  /** The first version of the row: 100 times the major version plus the minor version. */
+  /** The first version to which the row applies: 100 times the major version plus the minor version. */
   readonly from: number;
   /** Ids that match this row and no row above it. */
   readonly examples: readonly string[];
   readonly sources: readonly string[];
   readonly ability: Ability;
   /**
-   * True when it checks earlier thinking against its original prefix, since Fable 5.1 introduced preserved thinking;
-   * absent: false.
+   * True when the model checks that earlier thinking follows its original prefix; absent: false. Models check this
+   * since Fable 5.1 introduced preserved thinking.
    */
   readonly isChecked?: boolean;
 }
@@ -36,13 +36,13 @@ const EFFORT_PAGE =
   "https://platform.claude.com/docs/en/build-with-claude/effort";
 const PRESERVED_PAGE =
   "https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks";
-/** A widely used client with a table of each model's capabilities. */
+/** The page of a widely used client that has a table of each model's capabilities. */
 const CLIENT_PAGE = "https://www.npmjs.com/package/@ai-sdk/anthropic";
 
 export const CLAUDE_EFFORTS: readonly Effort[] = ALL_EFFORTS
   .filter((effort) => effort !== "minimal");
 
-/** What the first generation takes. Each later generation lists its changes. */
+/** The ability of the first generation. Each later generation lists only its changes. */
 export const FIRST_CLAUDE: Ability = {
   protocol: "messages",
   reasoning: { byDefault: false, modes: [], efforts: [] },
@@ -157,8 +157,8 @@ const ALWAYS_THINKING = withRows(FIFTH, {
 });
 
 /**
- * The generations of Claude models. The first row that matches counts. Unknown newer models get the rules of the newest
- * generation, which are the strictest.
+ * The generations of Claude models. The first row that matches a model counts. Unknown newer models get the rules of
+ * the newest generation, because these rules are the strictest.
  */
 export const CLAUDE_MODELS: readonly ClaudeRow[] = [
   {
@@ -299,7 +299,7 @@ export const CLAUDE_MODELS: readonly ClaudeRow[] = [
   },
 ];
 
-/** Returns the row for a model. */
+/** Returns the row that applies to a model. */
 export function claudeRowFor(
   { family, version }: ClaudeModel,
 ): ClaudeRow | undefined {
@@ -315,7 +315,7 @@ interface ClaudeModel {
   readonly version: number;
 }
 
-/** The version of an id without one: newer than all rows. */
+/** The version that is assumed for an id without a version. It is newer than all rows. */
 const NEWEST_VERSION = 9999;
 
 const FAMILY_REGEXP = /opus|sonnet|haiku|fable|mythos/;
@@ -326,7 +326,7 @@ const FAMILY_REGEXP = /opus|sonnet|haiku|fable|mythos/;
 const VERSION_REGEXP =
   /claude-(?:[a-z]+-)?(\d{1,2})(?!\d)(?:[-.](\d{1,2})(?!\d))?/;
 
-/** Parses a model id of any provider; returns `undefined` when it is no Claude model. */
+/** Parses a model id of any provider. Returns `undefined` if the model is not a Claude model. */
 export function parseClaudeModel(model: string): ClaudeModel | undefined {
   const id = model.toLowerCase().replace(/^.*\//, "");
   const start = id.indexOf("claude");
@@ -349,14 +349,17 @@ function isFamily(
 
 /** The features of a Messages provider that do not depend on the model. */
 interface MessagesProvider {
-  /** The host of its endpoint, for connections of any service. */
+  /** The host of the provider's endpoint. It identifies the provider for connections of any service. */
   readonly host: string;
   readonly sources: readonly string[];
   /** True when `block_binding` with its beta header makes the provider drop thinking that fails the check. */
   readonly dropsMismatches: boolean;
 }
 
-/** The providers with features of their own. Requests to other endpoints use none of these features. */
+/**
+ * The providers that have features beyond those of their models. Requests to other endpoints use none of these
+ * features.
+ */
 export const MESSAGES_PROVIDERS: readonly MessagesProvider[] = [
   {
     host: "api.anthropic.com",

@@ -2,7 +2,8 @@ import { isNonEmpty } from "@gateway/base/collections";
 import { ALL_EFFORTS, type EffortWord } from "../canonical/request/effort.ts";
 
 /**
- * Returns the efforts that all rows have. Rows without efforts are skipped, because they are for another kind of model.
+ * Returns the efforts that all rows have in common. Rows without efforts are skipped, because they belong to another
+ * kind of model.
  */
 export function commonEfforts(
   rows: readonly (readonly EffortWord[])[],
@@ -14,11 +15,11 @@ export function commonEfforts(
 }
 
 /**
- * One row of a table of models. The first row that matches a model's id counts. Special models therefore precede their
- * generation.
+ * One row of a table of models. The first row that matches a model's id counts. So the rows of special models stand
+ * before the row of their generation.
  */
 export interface ModelRow<Rules> {
-  /** The ids of the row, as {@link bareId} returns them. */
+  /** Matches the ids of the row, in the form that {@link bareId} returns. */
   readonly models: RegExp;
   /** Ids that match this row and no row above it. An unknown model gets the rules of the closest examples. */
   readonly examples: readonly string[];
@@ -28,13 +29,13 @@ export interface ModelRow<Rules> {
 }
 
 /**
- * Returns the rules of the first row that matches `model`; `undefined` for none. The case of the id and the spelling of
- * its host do not matter.
+ * Returns the rules of the first row that matches `model`, or `undefined` if no row matches. The case of the id and the
+ * spelling of its host do not matter.
  *
- * With `strictest`, which joins rows to their strictest common rules, an unknown model of the maker also gets rules. An
- * unknown version gets the common rules of the closest earlier version, and of the closest one of its variant (`pro`).
- * A name without a version may move to a new generation, so it gets the common rules of its variant, or else of all
- * rows.
+ * If `strictest` is given, an unknown model of the maker gets rules too: `strictest` joins the rules of similar models.
+ * For an unknown version, these are the models of the closest earlier version, and of the closest earlier version with
+ * the same variant (`pro`). A name without a version may move to a new generation. For such a name, these are the
+ * models of its variant, or else all models of the maker.
  */
 export function rulesFor<Rules>(
   rows: readonly ModelRow<Rules>[],
@@ -62,7 +63,7 @@ export function rulesFor<Rules>(
   return isNonEmpty(found) ? strictest(found) : undefined;
 }
 
-/** The parts of a bare id: `kimi-k3.1-pro` is of the maker `kimi`, the version 3.1 and the variant `pro`. */
+/** Matches the parts of a bare id: `kimi-k3.1-pro` has the maker `kimi`, the version 3.1 and the variant `pro`. */
 const PARTS_REGEXP =
   /^([a-z]+)(?:-?[a-z]{0,6}?-?(\d+)(?!\d*b)(?:[.p-](\d{1,2})(?![\db]))?)?-?(.*)/;
 

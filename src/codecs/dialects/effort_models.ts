@@ -3,7 +3,7 @@ import type { ModelRow } from "./effort.ts";
 
 type EffortModels = readonly ModelRow<ChatRow>[];
 
-/** The last row of a host, for models without efforts. */
+/** Returns the last row of a host. It matches all remaining models, which accept no effort. */
 const others = (
   examples: readonly string[],
   source: string,
@@ -76,7 +76,7 @@ export const GEMINI_MODELS: EffortModels = [
     rules: efforts("low", "medium", "high"),
   },
   {
-    // Of all generations, only this one is known to accept `none`.
+    // Only this generation is known to accept `none`.
     models: /^gemini-2\.5/,
     examples: ["gemini-2.5-flash"],
     sources: [GEMINI_PAGE],

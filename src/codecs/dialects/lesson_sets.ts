@@ -10,7 +10,7 @@ import {
   subjectOf,
 } from "./lessons.ts";
 
-/** Returns earlier and later lessons. Of two about the same subject, the later one counts. */
+/** Joins earlier and later lessons. If two lessons have the same subject, the later lesson is kept. */
 export function merged(
   earlier: readonly Lesson[],
   later: readonly Lesson[],
@@ -19,7 +19,7 @@ export function merged(
   return [...earlier.filter((one) => !subjects.has(subjectOf(one))), ...later];
 }
 
-/** Returns earlier and later lessons. Of two about the same subject, the stricter one counts. */
+/** Joins earlier and later lessons. If two lessons have the same subject, the stricter lesson is kept. */
 export function strictest(
   earlier: readonly Lesson[],
   later: readonly Lesson[],
@@ -34,8 +34,8 @@ export function strictest(
 }
 
 /**
- * Returns the stricter of two lessons about one subject. Of efforts, only those in both lessons remain, because an
- * error may name only one of the refused efforts.
+ * Returns the stricter of two lessons about one subject. If both list efforts, only the efforts in both lists remain,
+ * because an error may name only one of the refused efforts.
  */
 function stricter(earlier: Lesson, later: Lesson): Lesson {
   if (later.move === "clamp") {
@@ -47,9 +47,10 @@ function stricter(earlier: Lesson, later: Lesson): Lesson {
 }
 
 /**
- * Returns the lesson that at least two callers have learned about one subject; `undefined` if they agree on none.
+ * Returns the lesson about one subject that at least two callers have learned, or `undefined` if there is no such
+ * lesson.
  *
- * @param lessons The lesson of each caller who has learned one.
+ * @param lessons One lesson for each caller who has learned about the subject.
  */
 export function agreed(lessons: readonly Lesson[]): Lesson | undefined {
   // Two refusals that named nothing may have had different causes.
@@ -70,7 +71,11 @@ export function agreed(lessons: readonly Lesson[]): Lesson | undefined {
     : { ...first, words };
 }
 
-/** Returns the options of a model that make lessons permanent. `omit` has the fields that the model omits already. */
+/**
+ * Returns the options of a model that make lessons permanent.
+ *
+ * @param omit The fields that the configuration of the model already omits.
+ */
 export function configLine(
   lessons: readonly Lesson[],
   omit: readonly string[] = [],
@@ -99,12 +104,12 @@ function listOption(name: string, values: readonly string[]): string[] {
   return texts.length === 0 ? [] : [`${name}: [${texts.join(", ")}]`];
 }
 
-/** The limits to try when a provider refuses a limit without naming a lower one. */
+/** The limits to try when a provider refuses a limit and names no lower limit. */
 const LOWER_LIMITS = [32_768, 16_384, 8192, 4096];
 
 /**
- * The lessons to try, as text, by the feature that a provider may refuse without naming it. Each feature has lists to
- * try one after another.
+ * The lessons to try, as text, for each feature that a provider may refuse without naming it. Each feature has several
+ * lists of lessons, which are tried one after another.
  */
 const REMEDIES = {
   temperature: [["omit temperature"]],
@@ -124,7 +129,7 @@ const REMEDIES = {
 } as const satisfies Readonly<Record<string, readonly (readonly string[])[]>>;
 
 /**
- * Returns lists of lessons that may avoid the refusal of a feature, to try one after another.
+ * Returns lists of lessons that may avoid the refusal of a feature. The caller tries one list after another.
  *
  * @param feature A feature of a request, or the effort that was refused.
  */

@@ -39,13 +39,16 @@ export interface Lesson {
   readonly words: readonly string[];
   /** True when the lesson applies only to strict tools and formats; absent for other lessons. */
   readonly isStrict?: true | undefined;
-  /** Set after a refusal that named nothing: `suspected` until a later request shows that this field was the cause. */
+  /**
+   * Set if the refusal named no field. `suspected` until a later request shows that this field was the cause, then
+   * `found`.
+   */
   readonly cause?: "suspected" | "found" | undefined;
 }
 
 /**
- * The fields that may be left out, by the provider's protocol. Without them a caller loses at most a preference.
- * `store`, `n`, `logprobs`, formats, tools and limits are not listed, because callers need them.
+ * The fields that may be left out, by the provider's protocol. If such a field is left out, the caller loses at most a
+ * preference. `store`, `n`, `logprobs`, formats, tools and limits are not listed, because callers need them.
  */
 export const OMITTABLE: Partial<Readonly<Record<Protocol, readonly string[]>>> =
   {
@@ -75,7 +78,7 @@ export const OMITTABLE: Partial<Readonly<Record<Protocol, readonly string[]>>> =
   `),
   };
 
-/** The fields with an effort. Some providers call it `reasoning` in their errors. */
+/** The field with the effort, by protocol. In their errors, some providers call this field `reasoning`. */
 export const EFFORT_FIELD: Partial<Readonly<Record<Protocol, string>>> = {
   chat: "reasoning_effort",
   responses: "reasoning.effort",
@@ -84,7 +87,7 @@ export const EFFORT_FIELD: Partial<Readonly<Record<Protocol, string>>> = {
 
 export const EFFORT_FIELDS: readonly string[] = Object.values(EFFORT_FIELD);
 
-/** Fields and roles with two spellings of one meaning. */
+/** The other spelling of fields and roles that have two spellings. */
 export const OTHER_SPELLING: Readonly<Record<string, string>> = {
   max_tokens: "max_completion_tokens",
   max_completion_tokens: "max_tokens",
@@ -92,7 +95,7 @@ export const OTHER_SPELLING: Readonly<Record<string, string>> = {
   system: "developer",
 };
 
-/** The keywords of JSON Schema that only narrow a value. The model also understands them in words. */
+/** The keywords of JSON Schema that only narrow a value. Words in a description can replace such a keyword. */
 export const KEYWORDS = wordList(`
   pattern format minLength maxLength minimum maximum exclusiveMinimum
   exclusiveMaximum multipleOf minItems maxItems uniqueItems minContains
@@ -103,7 +106,7 @@ export const KEYWORDS = wordList(`
   writeOnly $schema $id $comment
 `);
 
-/** The kinds of content that a model may not take, by the providers' names of their parts. */
+/** The kinds of content that a model may not take, by the types of their parts in requests. */
 export const CONTENT_KINDS: Readonly<Record<string, string>> = {
   image_url: "image",
   input_image: "image",
@@ -121,13 +124,14 @@ export const LIMIT_FIELDS: readonly string[] = [
 ];
 
 /**
- * The field of the lesson about a prefill: the beginning of an answer that the model should continue. The gateway
- * learns this by a trial, never from a refusal.
+ * The `field` of the lesson about prefills. A prefill is the beginning of an answer that the model should continue. The
+ * gateway learns this lesson by a trial, never from a refusal.
  */
 export const PREFILL = "prefill";
 
 /**
- * Returns the suspected fields of one part of the request: the first part with a suspect. They are sent again together.
+ * Returns the lessons about suspected fields in the first part of the request that has such fields. The fields of this
+ * part are sent again together.
  */
 export function probeOf(lessons: readonly Lesson[]): readonly Lesson[] {
   const part = ({ move, field }: Lesson) =>
@@ -149,7 +153,7 @@ export function lessonText(lesson: Lesson): string {
 const LESSON_REGEXP =
   /^(?<move>\w+) (?<field>\S+?)(?: beside (?<beside>\S+?))?(?<strict> of strict tools)?(?:: (?<words>.+))?$/;
 
-/** Parses the text of {@linkcode lessonText}; `undefined` when it is no lesson that may be kept. */
+/** Parses the text of {@linkcode lessonText}. Returns `undefined` if the tables do not allow this lesson. */
 export function readLesson(text: string): Lesson | undefined {
   const { move, field, beside, strict, words = beside } =
     LESSON_REGEXP.exec(text)?.groups ?? {};
@@ -160,7 +164,7 @@ export function readLesson(text: string): Lesson | undefined {
   return isLesson(lesson) ? lesson : undefined;
 }
 
-/** Returns the subject of a lesson as text. Of two lessons about the same subject, the later one counts. */
+/** Returns the subject of a lesson as text. If two lessons have the same subject, only one of the two is kept. */
 export function subjectOf({ move, field, words, isStrict }: Lesson): string {
   const beside = move === "omit" && words.length > 0
     ? ` beside ${words.join()}`
