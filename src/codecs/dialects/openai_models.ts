@@ -5,18 +5,21 @@ import type { Target } from "../canonical/codec.ts";
 import { type EffortWord } from "../canonical/request/effort.ts";
 import { bareId, commonEfforts, type ModelRow, rulesFor } from "./effort.ts";
 
-/** The features of a generation of OpenAI's models, in both OpenAI protocols. */
+/** What one generation of OpenAI's models accepts, in both OpenAI protocols. */
 export interface OpenAiModelRules {
   /**
-   * The efforts that it accepts, from low to high, with `none` if reasoning can be turned off. Empty when it never
-   * reasons.
+   * The efforts that the model accepts, from low to high, with `none` if reasoning can be turned off. Empty if the
+   * model never reasons.
    */
   readonly efforts: readonly EffortWord[];
-  /** The effort when a request sets none. The model accepts sampling and log probabilities only without reasoning. */
+  /**
+   * The effort that applies when a request sets no effort. The model accepts sampling and log probabilities only
+   * without reasoning.
+   */
   readonly defaultEffort: EffortWord;
   /** True when prompts accept cache marks and `prompt_cache_options`. */
   readonly cacheMarks: boolean;
-  /** True when it accepts `prompt_cache_retention`, which cache marks replace. */
+  /** True when the model accepts `prompt_cache_retention`. Newer models have cache marks instead. */
   readonly cacheRetention: boolean;
   /** True when Chat Completions rejects function tools while the model reasons; absent: false. */
   readonly refusesChatTools?: boolean | undefined;
@@ -28,9 +31,10 @@ const SAMPLING_SOURCE =
 const PROBED_SOURCE = "https://github.com/pydantic/pydantic-ai/pull/6414";
 
 /**
- * Reports that OpenAI checks the schemas of tools in both protocols, strict or not. It compiles all patterns with
- * Python's `re` ("is not a 'regex'"), and some with an engine without lookaround ("regex lookaround is not supported").
- * It rejects a choice at the root, and a list without items ("array schema missing items").
+ * Reports that OpenAI checks the schemas of tools in both protocols, even if the tools are not strict. OpenAI compiles
+ * all patterns with Python's `re` ("is not a 'regex'"), and some with an engine without lookaround ("regex lookaround
+ * is not supported"). OpenAI rejects a choice at the root of a schema, and a list without items ("array schema missing
+ * items").
  */
 export const SCHEMA_SOURCES: readonly string[] = [
   "https://github.com/BerriAI/litellm/pull/40485",
@@ -72,7 +76,7 @@ const NONE_TO_XHIGH: OpenAiModelRules = {
   efforts: ["none", "low", "medium", "high", "xhigh"],
 };
 
-/** The generations that can stop reasoning, and refuse tools in Chat Completions while they reason. */
+/** The generations that can stop reasoning. While they reason, they refuse tools in Chat Completions. */
 const NONE_TO_MAX: OpenAiModelRules = {
   efforts: ["none", "low", "medium", "high", "xhigh", "max"],
   defaultEffort: "medium",
@@ -214,13 +218,16 @@ export const OPENAI_MODELS: readonly ModelRow<OpenAiModelRules>[] = [
   },
 ];
 
-/** The rules of a model without a version, at a provider with only OpenAI's models. It reasons, as all new models do. */
+/**
+ * The rules of a model without a version, at a provider that has only OpenAI's models. The model is assumed to reason,
+ * as all new models do.
+ */
 export const UNKNOWN_OPENAI_MODEL: OpenAiModelRules = {
   ...UP_TO_MAX,
   ...OLD_CACHE,
 };
 
-/** OpenAI's models with a version, and the families of one generation. */
+/** Matches the ids of OpenAI's models: ids with a version, and families that have only one generation. */
 const OPENAI_IDS =
   /^(?:(?:chat)?gpt-\d|o\d(?!\d)|(?:chat|codex|computer-use|davinci|babbage)(?:-|$))/;
 
@@ -231,8 +238,8 @@ const OPENAI_ALIAS = /^gpt(?:$|-(?!oss))/;
 type ModelAt = Pick<Target, "service" | "model">;
 
 /**
- * Returns a model's bare id. The name of an Azure deployment may contain the id of its model: `prod-gpt-5.5`, `gpt4o`,
- * `gpt-41`.
+ * Returns the bare id of a model. The name of an Azure deployment may contain the id of the model, as in
+ * `prod-gpt-5.5`, `gpt4o` or `gpt-41`.
  */
 function idOf({ service, model }: ModelAt): string {
   const id = bareId(model);
@@ -241,7 +248,7 @@ function idOf({ service, model }: ModelAt): string {
     .replace(/^gpt-?(?=\d)/, "gpt-").replace(/^(gpt-\d)(?=[1-9](?!\d))/, "$1.");
 }
 
-/** Returns the rules of a model that is OpenAI's by its id; `undefined` for other models. */
+/** Returns the rules of a model if its id is that of an OpenAI model. Otherwise returns `undefined`. */
 export const openAiModelRules: (
   target: ModelAt,
 ) => OpenAiModelRules | undefined = oncePer((target) => {
@@ -259,8 +266,8 @@ const hasResponsesOnly = oncePer((target: ModelAt) =>
 );
 
 /**
- * Returns the protocol to prefer for translated requests to a model, if the connection has an endpoint for it. Returns
- * `undefined` to keep the protocol of the connection's family.
+ * Returns the protocol that translated requests to a model should use, if the connection has an endpoint for this
+ * protocol. Returns `undefined` if the protocol of the connection's family is as good.
  */
 export function endpointFor(target: ModelAt): Protocol | undefined {
   const isBetter = hasResponsesOnly(target) ||
@@ -269,8 +276,9 @@ export function endpointFor(target: ModelAt): Protocol | undefined {
 }
 
 /**
- * Returns true when Chat Completions of OpenAI and Azure refuse a request for a model: all requests, or requests with
- * tools while the model reasons. Without an `effort`, the model's default counts.
+ * Returns true when Chat Completions of OpenAI and Azure refuse a request for a model. They refuse all requests for
+ * some models. For others, they refuse requests with tools while the model reasons. If `effort` is missing, the model's
+ * default effort counts.
  */
 export function refusesChat(
   target: ModelAt,
@@ -287,7 +295,8 @@ function strictest(rows: readonly OpenAiModelRules[]): OpenAiModelRules {
   const efforts = rows.map((row) => row.efforts);
   const common = commonEfforts(efforts);
   return {
-    // Only variants such as `pro` lack `low`. If such a variant has another name, a refusal teaches its lowest effort.
+    // Only variants such as `pro` lack `low`. If a variant with another name lacks it, a refusal teaches the lowest
+    // effort.
     efforts: common.length > 0
       ? common
       : commonEfforts(efforts.filter((words) => words.includes("low"))),

@@ -29,17 +29,20 @@ import {
 } from "./refused_path.ts";
 import * as WORDS from "./refused_words.ts";
 
-/** A refused request, and the text of the refusal. */
+/** A refused request, and what the error says about it. */
 interface Reading {
   /** The error's message. */
   readonly text: string;
-  /** The path of the field that the error names outside of its message; empty for none. */
+  /** The path of the field that the error names outside of its message; empty if the error names no field there. */
   readonly place: readonly string[];
   readonly protocol: Protocol;
   readonly sent: JsonObject;
 }
 
-/** Returns the lessons of a message, including lessons from words that the message quotes from the request. */
+/**
+ * Returns the lessons that a message teaches. The message may quote words of the request. Lessons from such words are
+ * included.
+ */
 export function readLessons(reading: Reading): readonly Lesson[] {
   const { text, sent, protocol, place } = reading;
   const content = contentLessons(reading);
@@ -97,7 +100,7 @@ export function readLessons(reading: Reading): readonly Lesson[] {
     return omittable.filter((field) => field.endsWith(".strict"))
       .map((field) => ({ move: "omit", field, words: [] }));
   }
-  // An error may name the refused effort alone.
+  // An error may name only the refused effort, but not its field.
   const isEffort = EFFORT_WORDS.some((word) => accepted.includes(word)) &&
     quotes(rest, String(effortValue(reading)));
   return isEffort ? effortLessons(sentence) : [];
@@ -107,7 +110,7 @@ export function readLessons(reading: Reading): readonly Lesson[] {
 interface Sentence extends Reading {
   /** The accepted values that the error lists. */
   readonly accepted: readonly string[];
-  /** The whole message. */
+  /** The whole message that the sentence belongs to. */
   readonly whole: string;
 }
 
@@ -148,8 +151,8 @@ function lessonsOf(
       EFFORT_HOLDERS.includes(one) && holds(sent, one)
     )
     : meant.slice(0, 1);
-  // One caller's bad value must not remove the field for all others. Stop strings are no loss: the gateway cuts at
-  // them.
+  // The bad value of one caller must not remove the field for all callers. Stop strings may always be left out, because
+  // the gateway cuts the answer at them.
   const isLasting = (isRefused || WORDS.FOR_ALL_REGEXP.test(text)) &&
     !WORDS.BOUNDS_REGEXP.test(text);
   return (field === undefined ? others : [field])
@@ -160,7 +163,7 @@ function lessonsOf(
     .map((one) => ({ move: "omit", field: one, words: [] }));
 }
 
-/** The names of the effort in errors. */
+/** The names that errors use for the field of the effort. */
 export const EFFORT_NAMES = [
   ...["effort", "reasoning_effort", "reasoning", "thinking", "think"],
   ...["enable_thinking", "thinking_budget", "output_config"],
@@ -172,7 +175,7 @@ const EFFORT_HOLDERS = [
   "output_config.effort",
 ];
 
-/** Returns the effort in the sent body. */
+/** Returns the effort in the body that was sent. */
 function effortValue({ sent }: Pick<Reading, "sent">): JsonValue | undefined {
   return sent.reasoning_effort ?? objectOf(sent.reasoning).effort ??
     objectOf(sent.output_config).effort;
@@ -223,7 +226,9 @@ function roleLessons({ text, accepted, sent }: Sentence): readonly Lesson[] {
     : [{ move: "respell", field, words: [other] }];
 }
 
-/** Returns lessons when the provider accepts only text in messages with other content. */
+/**
+ * Returns lessons for the kinds of content in messages that the provider does not accept, because it accepts only text.
+ */
 function contentLessons({ text, sent }: Reading): readonly Lesson[] {
   const isTextOnly = WORDS.TEXT_ONLY_REGEXP.test(text);
   const kinds = contentKinds([sent.messages ?? null, sent.input ?? null]);
@@ -233,7 +238,7 @@ function contentLessons({ text, sent }: Reading): readonly Lesson[] {
   ).map((kind) => ({ move: "mention", field: kind, words: [] }));
 }
 
-/** Returns the kinds of content in messages, except text. */
+/** Returns the kinds of content in messages, such as `image`. Text is not among them. */
 function contentKinds(value: JsonValue): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   const own = isJsonObject(value) && lookup(CONTENT_KINDS, String(value.type));
@@ -243,7 +248,7 @@ function contentKinds(value: JsonValue): readonly string[] {
   return own ? [own, ...inner] : inner;
 }
 
-/** Returns a lesson when the error states a number below the limit that was sent. */
+/** Returns a lesson that lowers the limit of an answer, if the error states a number below the limit that was sent. */
 function limitLessons({ text, place, sent }: Reading): readonly Lesson[] {
   const field = LIMIT_FIELDS.find((one) => sent[one] !== undefined);
   const limit = field === undefined ? undefined : sent[field];
@@ -265,7 +270,7 @@ function limitLessons({ text, place, sent }: Reading): readonly Lesson[] {
     : [{ move: "clamp", field, words: [String(highest)] }];
 }
 
-/** Returns true when a text has a value in quotation marks, or after a colon or a word such as `level`. */
+/** Returns true when a text names a value in quotation marks, after a colon, or after a word such as `level`. */
 function quotes(text: string, value: string): boolean {
   const pattern = `(?:["'\`]|: |\\b(?:level|effort|value) )${value}\\b`;
   return new RegExp(pattern, "i").test(text);

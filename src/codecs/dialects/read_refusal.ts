@@ -20,34 +20,35 @@ import * as WORDS from "./refused_words.ts";
  * refusal is about a field when one sentence has both the field's name and a word of refusal.
  */
 
-/** The part of a failure that lessons are read from. */
+/** The fields of a failure from which lessons are read. */
 type RefusalWords = Pick<
   Failure,
   "kind" | "status" | "message" | "param" | "code"
 >;
 
-/** The refusal of a field that the gateway may change, as plain data. */
+/** The refusal of a field, as plain data. The gateway may change this field in later requests. */
 export interface FieldRefusal extends RefusalWords {
   /**
-   * True when the refusal depends on the rest of the request ("not supported when thinking is enabled") or is about one
-   * picture. Its lessons apply only to that request.
+   * True when the refusal depends on the rest of the request ("not supported when thinking is enabled") or concerns
+   * only one picture. The lessons of such a refusal apply only to this request.
    */
   readonly isConditional: boolean;
 }
 
-/** The meaning of a refusal for the next attempt. */
+/** What a refusal means for the next attempt. */
 interface JudgedRefusal {
   /** True when the provider rejected earlier reasoning. Without that reasoning the request may succeed. */
   readonly isOfReasoning: boolean;
   /**
-   * The refusal of a field or of pictures; absent for another failure. Some providers refuse pictures with 404 or 500.
+   * The refusal of a field or of pictures; absent if the failure is of any other kind. Some providers refuse pictures
+   * with the status 404 or 500.
    */
   readonly field: FieldRefusal | undefined;
   /** Returns the lessons for requests of a protocol when the refused body is unknown. */
   lessonsFor(protocol: Protocol): readonly Lesson[];
 }
 
-/** Returns the meaning of a failure for the next attempt. */
+/** Returns what a failure means for the next attempt. */
 export function judgeRefusal(failure: RefusalWords): JudgedRefusal {
   const { kind, status, message, param, code } = failure;
   const words = { kind, status, message, param, code };
@@ -63,7 +64,7 @@ export function judgeRefusal(failure: RefusalWords): JudgedRefusal {
 /** The longest message that is read, in characters. Even an error that names a hundred fields is shorter. */
 const MAX_LENGTH = 16_000;
 
-/** The most lessons of one error. */
+/** The most lessons that are taken from one error. */
 const MAX_LESSONS = 8;
 
 function isFieldRefusal(refusal: RefusalWords): boolean {
@@ -95,12 +96,12 @@ function isConditional({ message }: RefusalWords): boolean {
 }
 
 /**
- * Returns the lessons of a provider's refusal of a translated request. Words that the error quotes from the request do
- * not count. If the error has a `param`, only that field counts. If the error names nothing, every field that may be
- * left out is suspected.
+ * Returns the lessons that a provider's refusal of a translated request teaches. Words that the error quotes from the
+ * request do not count. If the error has a `param`, only the field that it names counts. If the error names nothing,
+ * every field that may be left out is suspected.
  *
  * @param protocol The provider's protocol.
- * @param sent The body that the provider refused; without it, nothing in the error counts as a quotation.
+ * @param sent The body that the provider refused. Without it, no word of the error counts as a quotation.
  */
 export function lessonsIn(
   refusal: RefusalWords,
@@ -112,7 +113,7 @@ export function lessonsIn(
   // Some providers send a sentence in `param`.
   const isPath = !/\s/.test(param);
   const path = isPath ? stepsOf(param) : [];
-  // If the message lists several faults, `param` names only the first.
+  // If the message lists several faults, `param` names only the first fault.
   const isOneOf = message.startsWith(`${param}: `) &&
     /; [\w.]+: /.test(message);
   const isKnown = sent[path[0] ?? ""] !== undefined || isSchemaPath(path) ||
@@ -141,7 +142,7 @@ export function lessonsIn(
   return [...distinct.values()].slice(0, MAX_LESSONS);
 }
 
-/** Returns the `param` of an error that a relay quotes in its message; "" for none. */
+/** Returns the `param` of an error that a relay quotes in its own message, or "" if the message quotes no `param`. */
 function relayedParam(message: string, sent: JsonObject): string {
   const params = /^(?:litellm\.\w+: |\w+Exception - )/.test(message)
     ? [
@@ -153,7 +154,9 @@ function relayedParam(message: string, sent: JsonObject): string {
   return params.at(-1)?.[1] ?? "";
 }
 
-/** Returns a lesson for each part of a body that may be left out. Any of them may be the cause of the refusal. */
+/**
+ * Returns a lesson for each part of a body that may be left out. Each of these parts may be the cause of the refusal.
+ */
 function suspects(protocol: Protocol, sent: JsonObject): readonly Lesson[] {
   // Without `stream_options`, a stream may lack the usage.
   const fields = (OMITTABLE[protocol] ?? [])
@@ -188,8 +191,8 @@ function namesNothing(
 }
 
 /**
- * Returns a pattern for the names of the lessons' fields in errors. Keywords are left out, because each schema has
- * some.
+ * Returns a pattern that matches the names of the lessons' fields in an error. Keywords are left out, because every
+ * schema has some keywords.
  */
 function namesOf(lessons: readonly Lesson[]): RegExp {
   const steps = lessons.filter(({ move }) => move !== "describe")

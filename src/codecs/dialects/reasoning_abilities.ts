@@ -7,7 +7,7 @@ import {
 } from "../canonical/request/ability.ts";
 import type { OpenAiModelRules } from "./openai_models.ts";
 
-/** Returns the reasoning settings of an OpenAI model, in one of OpenAI's protocols. */
+/** Returns the reasoning settings of an OpenAI model in `protocol`, one of the two OpenAI protocols. */
 function openAiAbility(
   { efforts, defaultEffort, refusesChatTools }: OpenAiModelRules,
   protocol: "chat" | "responses",
@@ -27,9 +27,9 @@ function openAiAbility(
 }
 
 /**
- * Returns the reasoning settings that OpenRouter takes for a model. OpenRouter itself fits efforts to the model.
+ * Returns the reasoning settings that OpenRouter accepts for a model. OpenRouter itself fits the effort to the model.
  *
- * @param mandatory The efforts of a model that always reasons.
+ * @param mandatory The efforts of a model that always reasons; `undefined` for any other model.
  */
 export function routerAbility(
   mandatory: readonly EffortWord[] | undefined,
@@ -46,7 +46,7 @@ export function routerAbility(
   };
 }
 
-/** Returns the row of an OpenAI model, in one of OpenAI's protocols. */
+/** Returns the row of an OpenAI model for an ability in one of the two OpenAI protocols. */
 export function openAiRow(
   rules: OpenAiModelRules,
   { protocol }: Pick<Ability, "protocol">,
@@ -63,7 +63,8 @@ export function openAiRow(
 }
 
 /**
- * Returns the row for the cache settings of OpenAI's protocols, which a provider has for some OpenAI models alone.
+ * Returns the row for the cache settings of the OpenAI protocols. Even a provider that has these settings has them only
+ * for some OpenAI models.
  *
  * @param common The ability that the provider's models share.
  * @param rules The rules of an OpenAI model; `undefined` for other models.

@@ -2,23 +2,26 @@ import type { Lesson } from "./lessons.ts";
 
 /* The names of fields in errors, as paths. */
 
-/** A name, or a path as providers write it: `tools[0].strict`, `tools.0.strict`, `#/tools/0/strict`. */
+/** Matches a name, or a path as providers write it: `tools[0].strict`, `tools.0.strict`, `#/tools/0/strict`. */
 const PATH_REGEXP = /(?<!\w)[#/]{0,2}[A-Za-z_$][\w$]*(?:[.[\]'/-]+[\w$]+)*/g;
 
-/** Names that are also ordinary words. They count only in quotation marks, or beside a word such as `parameter`. */
+/**
+ * Field names that are also ordinary words. Such a name counts only in quotation marks, or beside a word such as
+ * `parameter`.
+ */
 const ORDINARY_NAMES = [
   ...["user", "name", "stop", "include", "seed", "text", "pattern", "format"],
   ...["default", "title", "examples", "contains", "const", "deprecated"],
   ...["minimum", "maximum"],
 ];
 
-/** The number of characters before and after a name that are searched for a word such as `parameter`. */
+/** How many characters before and after a name are searched for a word such as `parameter`. */
 const BESIDE = 40;
 
 /** The most names that are read in one sentence. */
 const MAX_MENTIONS = 200;
 
-/** Returns the paths that a sentence names, but not those that it recommends. */
+/** Returns the paths that a sentence names. Paths that the sentence recommends are left out. */
 export function mentionsIn(sentence: string): readonly (readonly string[])[] {
   return [...sentence.matchAll(PATH_REGEXP)].slice(0, MAX_MENTIONS).flatMap(
     ({ 0: path, index }) => {
@@ -45,7 +48,7 @@ export function mentionsIn(sentence: string): readonly (readonly string[])[] {
   );
 }
 
-/** Returns a message with all paths in one form, and with names of several words as one word. */
+/** Returns a message in which all paths have the same form, and names of several words are one word. */
 export function withPaths(message: string): string {
   return message.replace(/^<\d+>/, "").replaceAll(" -> ", ".")
     .replace(
@@ -65,7 +68,7 @@ export function withPaths(message: string): string {
     );
 }
 
-/** Names of the whole body that a path may start with. */
+/** Names for the whole body with which a path may start. */
 const ROOTS = ["body", "request", "parameter", "$"];
 
 /** Returns the steps of a path in snake case, without indexes and without the name of the body. */
@@ -76,15 +79,16 @@ export function stepsOf(path: string): readonly string[] {
 }
 
 /**
- * Returns true when an error's path names the field: its last name alone, its whole name in any spelling, or a path
- * through it, such as `messages.assistant.reasoning_content` or `thinking.enabled.budget_tokens`.
+ * Returns true when an error's path names the field. The path may be only the last name of the field, its whole name in
+ * any spelling, or a longer path through the field, such as `messages.assistant.reasoning_content` or
+ * `thinking.enabled.budget_tokens`.
  */
 export function isNamed(field: string, path: readonly string[]): boolean {
   const steps = field.split(".").map((step) => step.replace("[]", ""));
   if (path.join("_") === steps.join("_")) return true;
   if (path.length === 1) {
     const [name = ""] = path;
-    // The protocols have two names for stop strings.
+    // Stop strings have different names in the protocols.
     return name === steps.at(-1) ||
       /^stop(?:_sequences)?$/.test(name) && field.startsWith("stop") ||
       name === "output_config" && steps[0] === name;
@@ -108,7 +112,7 @@ export function isSchemaPath(path: readonly string[]): boolean {
     );
 }
 
-/** Returns true when an error about a place in the body may be about the field of a lesson. */
+/** Returns true when an error that names a place in the body may concern the field of a lesson. */
 export function isIn(
   place: readonly string[],
   { move, field }: Lesson,

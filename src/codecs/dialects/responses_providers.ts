@@ -10,34 +10,37 @@ import { XAI_MODELS } from "./effort_models.ts";
 
 /** The spelling of a provider's Responses. */
 export interface ResponsesSpelling {
-  /** True when `system` is a role; if false, `developer` replaces it. */
+  /** True when messages may have the role `system`. If false, the role `developer` replaces it. */
   readonly systemRole: boolean;
   /** True when the provider rejects a request without `instructions`. */
   readonly demandsInstructions: boolean;
-  /** The field for the caller's own user. */
+  /** The field that names the caller's own user. */
   readonly userField: "safety_identifier" | "user";
-  /** True when `service_tier` may only be `priority`. */
+  /** True when the only accepted value of `service_tier` is `priority`. */
   readonly priorityOnly: boolean;
-  /** True when all models reason and return summaries. */
+  /** True when all models of the provider reason and return summaries. */
   readonly alwaysReasons: boolean;
 }
 
-/** Kinds of service with the same rows, and the sources of the rows. */
+/** A group of services with the same rows, and the sources of the rows. */
 interface ResponsesProvider {
   readonly services: readonly string[];
   readonly sources: readonly string[];
-  /** The differences from OpenAI's Responses. */
+  /** The differences of the services from OpenAI's Responses. */
   readonly rows: readonly AbilityRow[];
   readonly spelling?: Partial<ResponsesSpelling>;
-  /** True when all models are OpenAI's, so that an unknown id is a new model; absent: false. */
+  /** True when all models of the services are OpenAI's, so that an unknown id is a new model; absent: false. */
   readonly openAiOnly?: boolean;
   /** True when the provider itself adjusts effort and sampling to the model; absent: false. */
   readonly fitsModel?: boolean;
-  /** The generations of its models, which decide about efforts. */
+  /** The generations of the provider's models. The generation decides about efforts. */
   readonly families?: readonly ModelRow<ChatRow>[];
 }
 
-/** What Responses takes, as OpenAI has it, for a model without a row. */
+/**
+ * The default abilities of the Responses protocol, as OpenAI defines them. They apply to models that have no row of
+ * their own.
+ */
 export const RESPONSES: Ability = withRows({ ...CHAT, protocol: "responses" }, {
   reasoning: { efforts: undefined, least: undefined },
   tools: { webSearch: true },
@@ -78,7 +81,7 @@ export const XAI_TOOLS_SOURCE =
   "https://github.com/anomalyco/opencode/issues/28911";
 export const XAI_MAX_TOOLS = 200;
 
-/** The kinds of service with their own rules. */
+/** The providers of Responses, each with the rules of its services. */
 export const RESPONSES_PROVIDERS: readonly ResponsesProvider[] = [
   {
     services: ["openai", "openai-chat"],

@@ -6,7 +6,7 @@ import {
 import { parseClaudeModel } from "./claude_models.ts";
 import { openAiModelRules, SCHEMA_SOURCES } from "./openai_models.ts";
 
-/** The schemas of OpenAI's endpoints and models. */
+/** The schemas that OpenAI's endpoints and models accept. */
 const OPENAI: SchemaSubset = {
   ...ALL_SCHEMAS,
   plainRoot: true,
@@ -19,7 +19,7 @@ interface SubsetRow {
   readonly subset: SchemaSubset;
 }
 
-/** The services that accept fewer schemas, in every protocol. */
+/** The services that accept only some schemas. Their restrictions apply in every protocol. */
 const SCHEMA_SUBSETS: readonly SubsetRow[] = [
   {
     services: ["openai", "openai-chat", "codex", "azure"],
@@ -53,7 +53,10 @@ const SCHEMA_SUBSETS: readonly SubsetRow[] = [
   },
 ];
 
-/** Returns the schemas that a target accepts, in whatever protocol. A model's own limits hold at every provider. */
+/**
+ * Returns the schemas that a target accepts. They are the same in every protocol. The limits of OpenAI's and Claude's
+ * models hold at every provider.
+ */
 export function schemaSubsetOf(
   { service, model }: Pick<Target, "service" | "model">,
 ): SchemaSubset {

@@ -15,9 +15,10 @@ type Rows = readonly ModelRow<ChatRow>[];
 /**
  * Returns the row of a model that thinks by default.
  *
- * @param modes The modes that a request may set: `adaptive` when it may turn thinking on, `off` when it may turn it off.
+ * @param modes The modes that a request may set: `adaptive` if thinking can be turned on, `off` if it can be turned
+ * off.
  * @param efforts The values of `reasoning_effort` that the model accepts, from low to high.
- * @param rest The other parts of its ability.
+ * @param rest The other parts of the model's ability.
  */
 function thinker(
   modes: ReasoningAbility["modes"],
@@ -33,12 +34,12 @@ function thinker(
   };
 }
 
-/** The bar of a model that cannot think when a request forces a tool call. */
+/** The restriction of a model that cannot think when a request forces a tool call. */
 const NOT_FORCED = { bars: ["forced_call"] } as const;
 
 /**
- * Joins rows to their strictest common row, for an unknown model that may resemble any of them. Its thinking counts as
- * always on.
+ * Joins rows to their strictest common row, for an unknown model that may resemble any of them. The joined row says
+ * that the model always thinks.
  */
 export function strictestThinking(
   rows: readonly [ChatRow, ...ChatRow[]],
@@ -87,7 +88,9 @@ const NEVER = { force: "never" } as const;
 const FIXED = { free: "never" } as const;
 const WITH_REASONING = { reasoningOfCalls: true } as const;
 
-/** The thinking models of Moonshot, without the calls that a request may force. */
+/**
+ * What the rows of Moonshot's thinking models have in common. The rows differ in whether a request may force a call.
+ */
 const KIMI: AbilityRow = { sampling: FIXED, turns: WITH_REASONING };
 
 const KIMI_THINKING_PAGE =
@@ -228,7 +231,9 @@ export const MINIMAX_MODELS: Rows = [
 /** "tool_choice parameter does not support being set to required or object in thinking mode" */
 const QWEN_TOOLS_SOURCE = "https://github.com/cloudwego/eino/issues/994";
 
-/** The models of DashScope. Their switch is `enable_thinking`, which a connection may set with `force`. */
+/**
+ * The models of DashScope. Their switch for thinking is `enable_thinking`, which a connection may set with `force`.
+ */
 export const QWEN_MODELS: Rows = [
   {
     models: /^qwen3\.(?:[89]|\d\d)-max/,
@@ -250,15 +255,15 @@ export const QWEN_MODELS: Rows = [
   },
 ];
 
-/** The makers whose models behave alike at every host. */
+/** The makers whose models behave in the same way at every host. */
 const FAMILIES: readonly (readonly [ids: RegExp, rows: Rows])[] = [
   [/^kimi-/, KIMI_MODELS],
   [/^deepseek[-.](?:v\d|flash|pro|reasoner)/, DEEPSEEK_MODELS],
 ];
 
 /**
- * Returns the rules of a Kimi or DeepSeek model, by its id, that hold at every host of open models; else `undefined`.
- * The hosts reject a history without the reasoning of its calls, as the models' own providers do
+ * Returns the rules of a Kimi or DeepSeek model that hold at every host of open models. Returns `undefined` for other
+ * ids. The hosts reject a history without the reasoning of its calls, as the models' own providers do
  * (https://github.com/agentscope-ai/QwenPaw/issues/433, https://github.com/danny-avila/LibreChat/issues/13366). For
  * Kimi K3, these hosts accept the same efforts as Moonshot (https://docs.together.ai/docs/kimi-k3-quickstart).
  */
@@ -268,7 +273,7 @@ export function openRules(model: string): ChatRow | undefined {
   return rows && rulesFor(rows, id, strictestThinking);
 }
 
-/** The makers of models with an effort, and the makers of models with a switch. */
+/** The makers whose models have an effort, and below the makers whose models have a switch. */
 const EFFORT_MAKERS = [
   [/^gemini-/, GEMINI_MODELS],
   [/^grok-/, XAI_MODELS],
@@ -281,9 +286,9 @@ const SWITCH_MAKERS = [
 ] as const;
 
 /**
- * Returns the efforts, from low to high, of a model that always reasons at its maker; `undefined` for other models. If
- * a request stops the reasoning of such a model, a router answers: "Reasoning is mandatory for this endpoint and cannot
- * be disabled".
+ * Returns the efforts, from low to high, of a model that always reasons at its maker. Returns `undefined` for other
+ * models. If a request turns the reasoning of such a model off, a router answers: "Reasoning is mandatory for this
+ * endpoint and cannot be disabled".
  */
 export function mandatoryEfforts(
   target: Pick<Target, "service" | "model">,
@@ -304,8 +309,8 @@ export function mandatoryEfforts(
 }
 
 /**
- * Returns true for a model whose text begins with reasoning in a tag, unless the host separates the reasoning
- * (promptfoo/promptfoo#9587, deepseek-ai/DeepSeek-R1#342, RooCodeInc/Roo-Code#8989, sgl-project/sglang#22637).
+ * Returns true for a model whose text begins with reasoning in a tag, if the host does not separate the reasoning from
+ * the text (promptfoo/promptfoo#9587, deepseek-ai/DeepSeek-R1#342, RooCodeInc/Roo-Code#8989, sgl-project/sglang#22637).
  */
 export const writesTags = (model: string): boolean =>
   /gpt-oss|deepseek[.-]?r1|r1-distill|qw(?:q|en-?3)|minimax-?m\d/i.test(model);
