@@ -23,8 +23,8 @@ import {
 } from "./canonical/stream/event.ts";
 
 /**
- * Returns a stage that decodes the body of an upstream's response. If the body begins as a JSON object, it is read as
- * one object. Otherwise it is read as a stream of events. Every error becomes one `failure` event.
+ * Returns a stage that decodes the body of an upstream's response. If the body begins as a JSON object, the whole body
+ * is read as one object. Otherwise the body is read as a stream of events. Every error becomes one `failure` event.
  */
 export function createBodyDecoder(
   codec: Pick<Codec, "createStreamDecoder" | "decodeAnswer">,

@@ -34,11 +34,11 @@ interface RequestTranslation {
   /** The upstream's protocol. */
   readonly to: Codec;
   readonly target: Target;
-  /** True to reject the request in place of dropping a field. */
+  /** True to reject the request instead of dropping a field. */
   readonly strict: boolean;
   /** True when the upstream must stream even if the caller wants JSON. */
   readonly streamOnly: boolean;
-  /** Fields to set in the upstream's body, after all others. */
+  /** Fields to set in the upstream's body after all other fields. */
   readonly force: Readonly<JsonObject>;
   /** Fields to remove from the upstream's body. For example, `messages[].name` removes the name of each message. */
   readonly omit: readonly string[];

@@ -165,7 +165,7 @@ export async function translateBody(
   };
 }
 
-/** Adds the model and the stream flag from the path, if the operation's body has none. */
+/** Adds the model and the stream flag from the path, if the body of this operation lacks a field for one of them. */
 function withHead(
   read: ReadRequest,
   { operation, model, stream }: RequestJob,
@@ -193,7 +193,7 @@ function requestsStream(
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Parses the body of a request; throws `invalid_request` when it is not one JSON object. */
+/** Parses the body of a request. Throws `invalid_request` when the body is not one JSON object. */
 export function parseBody(bytes: Uint8Array): JsonObject {
   const parsed = parseJson(decoder.decode(bytes));
   if (isJsonObject(parsed)) return parsed;

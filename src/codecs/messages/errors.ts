@@ -99,7 +99,8 @@ const NUMBER_REGEXP = /\d[\d,]*/g;
 
 /**
  * Rewrites a message about a prompt that is too long. Clients recognize the words of Anthropic: `prompt is too long:
- * 130000 tokens > 128000 maximum`. If the message lacks one of the numbers, only the first words are put before it.
+ * 130000 tokens > 128000 maximum`. If the message lacks one of the two numbers, `prompt is too long` is put before the
+ * message.
  */
 function contextMessage(message: string): string {
   if (message.toLowerCase().startsWith(OVERFLOW_WORDS)) return message;

@@ -120,7 +120,7 @@ export function decodeCache(part: JsonObject): CacheMark | undefined {
   return { ttlSeconds: ttl };
 }
 
-/** Returns a cache mark as a field to add to a part. */
+/** Returns the field for a cache mark, to add to a part. */
 export function encodeCache(cache: CacheMark | undefined): JsonObject {
   if (cache === undefined) return {};
   const { ttlSeconds } = cache;

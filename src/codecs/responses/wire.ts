@@ -8,7 +8,7 @@ import { invalidIssue } from "../canonical/request/invalid_request.ts";
 import { SHARED_NAMES } from "../openai/settings.ts";
 
 // These values come from parsed JSON. Checking them again would only cost time and stack. Items, parts and tools have
-// dozens of kinds, which other files read.
+// dozens of kinds. Other files read these kinds.
 const json = z.custom<JsonValue>(() => true);
 const jsonObject = z.custom<JsonObject>(isJsonObject, "expected an object");
 

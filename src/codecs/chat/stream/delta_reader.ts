@@ -316,7 +316,8 @@ function createBlockEmitter(options: BlockEmitterOptions): BlockEmitter {
 }
 
 /**
- * Returns a citation with offsets that count from `start`. If the citation begins before `start`, it loses its offsets.
+ * Returns a citation with offsets that count from `start`. If the citation begins before `start`, the offsets are
+ * removed.
  */
 function within(citation: Citation, start: number): Citation {
   const { startIndex, endIndex } = citation;

@@ -145,7 +145,7 @@ class Tracker implements ToolCallTracker {
     }
   }
 
-  /** Begins a call, and all calls before it, in order. Stops at the first call that is incomplete. */
+  /** Begins a call and all calls before it, in order. Stops before the first call that is still incomplete. */
   #beginUpTo(last: CallDraft, emit: Emit<AnswerEvent>): void {
     for (const draft of inOrder(this.#drafts)) {
       if (!isCall(draft)) return;
@@ -178,7 +178,7 @@ function isCall({ name, hasText, isTentative }: CallDraft): boolean {
   return name !== "" && (hasText || !isTentative);
 }
 
-/** Sorts calls by their index in the list, or keeps their order of arrival when some have no index. */
+/** Sorts calls by their index in the list. If some calls have no index, keeps the order in which the calls arrived. */
 function inOrder(drafts: readonly CallDraft[]): readonly CallDraft[] {
   const isIndexed = drafts.every(({ index }) => index !== undefined);
   return isIndexed

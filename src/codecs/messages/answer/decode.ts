@@ -18,7 +18,8 @@ import { decodeFailure } from "../errors.ts";
 import { otherFields } from "../request/fields.ts";
 
 /**
- * The fields of a message that do not belong in its `message_delta`: other events express them, or they say nothing.
+ * The fields of a message that are not copied into its `message_delta`: other events have these fields, or they say
+ * nothing.
  */
 const MESSAGE_FIELDS = wordSet("id type role model content");
 

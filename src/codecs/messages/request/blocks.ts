@@ -119,13 +119,20 @@ const READABLE_FIELDS = wordSet(`
   tool_name tool_references lines
 `);
 
-/** The most characters of a block that another model receives as text. A fetched file must not fill its context. */
+/**
+ * The most characters of a block that another model receives as text. A fetched file must not fill that model's
+ * context.
+ */
 const MAX_TEXT_LENGTH = 50_000;
 
 /** The prefix of a system text that only Anthropic's API needs. */
 const BILLING_PREFIX = "x-anthropic-billing-header:";
 
-/** Returns a block that no other protocol has. The weight is that of losing the block when it has no text. */
+/**
+ * Returns a block that no other protocol has.
+ *
+ * @param weight The weight of losing the block when it has no text.
+ */
 export function opaqueBlock(value: JsonObject, weight: Weight): OpaqueBlock {
   const type = optionalText(value.type) ?? "";
   return { kind: "opaque", protocol: "messages", type, value, weight };

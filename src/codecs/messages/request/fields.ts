@@ -6,7 +6,7 @@ import {
 import type { ProviderMetadata } from "../../canonical/content/extras.ts";
 import { invalidField } from "../../canonical/request/invalid_request.ts";
 
-/** Returns a required text; throws `invalid_request`, which names `param`. */
+/** Returns a required text. Throws `invalid_request` with `param` if the value is not a text. */
 export function requireText(
   value: JsonValue | undefined,
   param: string,
@@ -18,7 +18,7 @@ export function requireText(
   );
 }
 
-/** Returns a required identifier, which is not empty; throws `invalid_request`, which names `param`. */
+/** Returns a required identifier. Throws `invalid_request` with `param` if the value is not a text or is empty. */
 export function requireName(
   value: JsonValue | undefined,
   param: string,

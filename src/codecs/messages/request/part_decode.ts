@@ -41,7 +41,7 @@ const RESULT_FIELDS = wordSet(
 /**
  * Parses a block of a system text. The note for Anthropic's billing is kept only for providers of this protocol.
  *
- * @throws {GatewayError} `invalid_request`, which names the field. All functions of this file throw this error.
+ * @throws {GatewayError} `invalid_request` with the path of the field. All functions of this file throw this error.
  */
 export function decodeSystemBlock(block: JsonObject, param: string): Block {
   if (block.type !== "text") {
@@ -161,7 +161,7 @@ function decodeResultPart(part: JsonObject, param: string): ResultContent {
 const IMAGE_FIELDS = wordSet("type source cache_control");
 const DOCUMENT_FIELDS = wordSet("type source title cache_control");
 
-/** Parses an `image` block; throws `invalid_request`, which names the field. */
+/** Parses an `image` block. Throws `invalid_request` with the path of an invalid field. */
 function decodeImage(block: JsonObject, param: string): ImageBlock {
   return {
     kind: "image",

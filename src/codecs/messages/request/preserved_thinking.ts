@@ -18,7 +18,9 @@ import {
 import { sealDigest } from "../../canonical/content/sealed.ts";
 import { dialectOf } from "../dialect.ts";
 
-/** The name of the beta feature `block_binding`. With it, answers also report the dropped parts of a request. */
+/**
+ * The name of the beta feature `block_binding`. With this feature, answers also report the dropped parts of a request.
+ */
 export const BINDING_BETA = "thinking-binding-controls-2026-08-01";
 
 /** The setting that makes the provider drop a mismatched thinking block instead of rejecting the request. */

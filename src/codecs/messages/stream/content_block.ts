@@ -3,7 +3,7 @@ import type { JsonObject } from "@gateway/base/json";
 import type { Emit } from "@gateway/base/stage";
 import { parseArguments } from "../../canonical/tools/tool.ts";
 
-/** A block of the content in its wire form. It is written only when it has content. */
+/** A block of the content in its wire form. A block that never begins is not written. */
 export interface ContentBlock {
   /** Begins the block, once. */
   begin(block: JsonObject, emit: Emit<SseFrame>): void;

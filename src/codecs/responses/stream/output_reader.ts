@@ -178,8 +178,8 @@ function isCallItem(item: JsonObject): boolean {
 }
 
 /**
- * Creates a reader for a call. The call begins when its id and name are known. Usually the first event has them;
- * otherwise the finished item does. A finished call without a name fails the answer.
+ * Creates a reader for a call. The call begins when its id and name are known, usually with the first event. If the
+ * first event lacks them, the call begins with the finished item. A finished call without a name fails the answer.
  */
 function createCallReader(
   item: JsonObject,

@@ -153,7 +153,7 @@ export function decodeTypedTool(item: JsonObject): FunctionTool | undefined {
   };
 }
 
-/** Returns the settings beside a tool's schema that change how the model uses it. */
+/** Returns the settings of a tool, apart from its schema, that change how the model uses the tool. */
 export function decodeToolSettings(
   tool: JsonObject,
 ): InnerSettings | undefined {

@@ -8,17 +8,17 @@ import { ownMetadata, withMetadata } from "../fields.ts";
 
 /**
  * Returns each tool once, at the place of its first declaration and in its newest form. The list of the request is
- * newer than the items of its history, and later items are newer than earlier ones. Codex makes the list for each
- * request and repeats items unchanged. Parts of a namespace become one namespace, with the first description that is
- * not empty. Codex does the same within one list.
+ * newer than the items of the history. Later items are newer than earlier items. Codex makes the list for each request
+ * and repeats items unchanged. Parts of a namespace become one namespace, with the first description that is not empty.
+ * Codex also joins parts within one list in this way.
  *
  * Sources: `merge_into_namespaces` (codex-rs/core/src/tools/spec_plan.rs) and `coalesce_loadable_tool_specs`
  * (codex-rs/tools/src/responses_api.rs) of https://github.com/openai/codex; parts in several items:
  * https://github.com/openai/codex/issues/44378
  *
  * @param tools The list of the request.
- * @param loaded The tools in items of the input. They get a flag, because this codec's encoder need not declare them
- * again.
+ * @param loaded The tools in items of the input. A flag marks these tools, because the encoder of this codec need not
+ * declare them again.
  */
 export function unionOfTools(
   tools: readonly Tool[],
