@@ -2,8 +2,8 @@ import type { FailureWord } from "./facts.ts";
 import { type LOG_FIELDS, REQUEST_FIELDS, type ValueOf } from "./log_fields.ts";
 
 /*
- * The events of the log. The log accepts nothing else, and docs/observing.md#events-of-the-log prints this table and
- * that of the fields.
+ * The events of the log. The log accepts no other events. docs/observing.md#events-of-the-log prints this table and the
+ * table of the fields.
  */
 
 /** The severity of a log line. */

@@ -7,7 +7,7 @@ import type {
   WaitWord,
 } from "./facts.ts";
 
-/* The fields of the lines of the log, which docs/observing.md#events-of-the-log prints. */
+/* The fields of the lines of the log. docs/observing.md#events-of-the-log prints the tables of this file. */
 
 /** The description of a field. */
 interface LogField<Value> {

@@ -197,8 +197,8 @@ function countCaller(
 }
 
 /**
- * Creates a function that returns the label for a name: If the name is known or among the first `most` unknown names,
- * the label is the name. Otherwise it is `other`.
+ * Creates a function that returns the label for a name. If the name is known or among the first `most` unknown names,
+ * the label is the name. Otherwise the label is `other`.
  */
 function createLabelBound(
   isKnown: (name: string) => boolean,

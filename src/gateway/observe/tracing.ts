@@ -1,7 +1,7 @@
 import type { Operation } from "@gateway/base/protocol";
 import type { EndedRequest } from "./metrics.ts";
 
-/** A request to a model that is traced. */
+/** A traced request to a model. */
 export interface TracedRequest {
   readonly operation: Operation;
   readonly requestId: string;

@@ -192,8 +192,7 @@ export function createMainReadings(
 /** Creates key sets that come from the main thread, so that all threads share each reading, its age and its failure. */
 export function createMainKeySets(main: Pick<MainThread, "keys">): KeySets {
   /**
-   * The latest key sets. An unchanged set stays the same object, so that its keys are not imported again, which is
-   * slow.
+   * The latest key sets. An unchanged set stays the same object, because importing the keys of a new object is slow.
    */
   const known = new Map<string, KeySet>();
 

@@ -48,7 +48,8 @@ interface Use {
 }
 
 /**
- * Creates the object that sends alerts. It follows the current configuration. Without alerts there, it sends nothing.
+ * Creates the object that sends alerts. It follows the current configuration. If the configuration sets no alerts, it
+ * sends nothing.
  */
 export function createAlerts(
   { liveConfig, sums, sender, now }: AlertsOptions,

@@ -189,7 +189,10 @@ type CountsTable = Pick<Addition, "table" | "endsAtMs">;
  * and names of tables for the shortest window.
  */
 function createNames() {
-  /** The names of fields by connection, then by model. Both come from configurations, so there are few. */
+  /**
+   * The names of fields by connection, then by model. Connections and models come from configurations, so there are
+   * few.
+   */
   const fields = new Map<
     string,
     Map<string, Readonly<Record<Measure, string>>>

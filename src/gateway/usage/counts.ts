@@ -72,9 +72,9 @@ function whole(tokens = 0): number {
 const NANOS_PER_TOKEN = 1000;
 
 /**
- * Returns the cost of an answer, in nano-dollars. There is one price for tokens that a cache read, one for tokens
- * written to a cache for minutes, and one for tokens written for an hour. Other input has the input price. The first
- * rate of `price` that applies to the answer replaces all these prices.
+ * Returns the cost of an answer, in nano-dollars. Tokens that were read from a cache, written to a cache for minutes,
+ * or written to a cache for an hour have three separate prices. Other input has the input price. The first rate of
+ * `price` that applies to the answer replaces all these prices.
  *
  * @param startedMs The start of the request, in milliseconds since 1970.
  * @example

@@ -5,8 +5,8 @@ import { type Holder, holderText } from "./tables.ts";
 import { type UsedAmounts, usedAmounts } from "./window_usage.ts";
 
 /*
- * The usage of each day, for five weeks. A table holds one week of one token or group, because a table ends as a whole
- * and a month would be kept twice as long as needed.
+ * The usage of each day, for five weeks. A table holds one week of one token or group. A table ends as a whole, so the
+ * table of a month would be kept twice as long as needed.
  */
 
 /** The number of days in a history, today included. */

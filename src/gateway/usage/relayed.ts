@@ -4,7 +4,8 @@ import { type Holder, holderDigest } from "./tables.ts";
 
 /*
  * The approximate tokens of each holder on each connection in any span of time. Providers' windows begin at any moment,
- * so tokens are kept in buckets: small ones for a few hours, larger ones for the length of the longest window.
+ * so tokens are kept in buckets. Small buckets are kept for a few hours, larger buckets for the length of the longest
+ * window.
  */
 
 const MINUTE_MS = 60_000;

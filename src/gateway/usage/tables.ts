@@ -6,8 +6,8 @@ import { type Measure, MEASURES } from "./counts.ts";
 import type { Sum } from "./sums.ts";
 
 /*
- * The names of tables of sums and of their fields. Tabs separate the parts, because no name in the configuration
- * contains one.
+ * The names of tables of sums and of their fields. Tabs separate the parts of a name, because no name in the
+ * configuration contains a tab.
  */
 
 /** The token, group or session that sums belong to. */
@@ -168,7 +168,10 @@ export function readCountsField(
 /** The name and end of a table. */
 type TablePlace = Omit<Sum, "field">;
 
-/** The largest number of tables of unlisted callers. It is enough for 20,000 callers, some 4 KB each. */
+/**
+ * The largest number of tables of unlisted callers. It is enough for 20,000 callers. The tables of a caller take some 4
+ * KB.
+ */
 const MAX_UNLISTED = 120_000;
 
 /** The largest number of tables of sessions. A table takes some 600 bytes. */
