@@ -240,7 +240,10 @@ export interface RequestFacts {
   mode?: "native" | "translated" | undefined;
   /** Every attempt, in order. The other fields of the request describe the last attempt. */
   readonly attempts: AttemptFacts[];
-  /** The number of times that the request was changed and sent again after a refused field; absent: none. */
+  /**
+   * The number of times that the request was changed and sent again after a refused field; absent if the request was
+   * never changed.
+   */
   taught?: number;
   status?: number;
   /** The bytes of the caller's body that were read, decompressed. */

@@ -36,7 +36,7 @@ interface LimitedEvent {
 export interface GatewayState {
   /** The number of requests in progress. */
   readonly inFlight: number;
-  /** The number of these requests that wait for their turn; default 0. */
+  /** The number of requests in progress that wait for their turn; default 0. */
   readonly waiting?: number;
   /** The memory of bodies, in bytes. */
   readonly bodyMemoryBytes: number;

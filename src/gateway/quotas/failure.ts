@@ -1,6 +1,8 @@
 import type { FailureKind } from "@gateway/codecs";
 
-/** The reason why a quota cannot be read (docs/quotas.md#states). The API prefixes it with `provider_limits_`. */
+/**
+ * The reason why a quota cannot be read (docs/quotas.md#states). The API prefixes the reason with `provider_limits_`.
+ */
 export type QuotaFailureReason =
   /** A setting is missing. The administrator must complete the connection. */
   | "configuration_required"
@@ -20,7 +22,7 @@ export type QuotaFailureReason =
 
 /** The optional parts of a {@linkcode QuotaFailure}. */
 interface QuotaFailureOptions {
-  /** Default: the reason of the kind. */
+  /** Default: the reason that belongs to the kind of failure. */
   readonly reason?: QuotaFailureReason;
   /** The time that the provider wants the gateway to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;

@@ -39,7 +39,7 @@ interface Seen {
   connection: Connection;
   readonly headers: HeaderFields;
   readonly atMs: number;
-  /** Parsed on the first use. */
+  /** The windows in `headers`. Parsed when they are first used. */
   windows?: readonly QuotaWindow[];
 }
 

@@ -19,7 +19,7 @@ import { TtlCache } from "@gateway/base/collections";
 export interface Poller {
   /**
    * Returns the quota of a connection from the cache, from a running read, or from a new read. Never rejects. A read
-   * continues when its caller stops waiting, and the next caller gets its result.
+   * continues when its caller stops waiting, and the next caller gets the result of that read.
    */
   read(endpoint: QuotaPoll, options: PollOptions): Promise<PolledReading>;
   /** Returns the cached reading of the connection, without a new read. */

@@ -218,7 +218,9 @@ interface ExhaustedWindows {
   learn(connection: Connection, reported: readonly QuotaWindow[]): void;
   /** Returns the windows that are still exhausted. */
   of(connection: Connection): readonly QuotaWindow[];
-  /** Removes the windows of connections that are not in `connections`, or that have other settings there. */
+  /**
+   * Removes the windows of connections that are not in `connections`, or that have different settings in `connections`.
+   */
   retain(connections: readonly Connection[]): void;
 }
 

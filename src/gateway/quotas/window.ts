@@ -45,8 +45,8 @@ interface WindowParts extends KnownAmounts {
 }
 
 /**
- * Returns a window with its fields in the order of docs/quotas.md. Its numbers are completed as by {@linkcode amounts};
- * a window in percent without counts has the size 100.
+ * Returns a window with its fields in the order of docs/quotas.md. {@linkcode amounts} completes the numbers. A window
+ * in percent without counts has the size 100.
  */
 export function quotaWindow(
   { type, scope = "", unit, period, resetsAt = null, ...known }: WindowParts,
@@ -139,7 +139,8 @@ export function hasRoom(windows: readonly QuotaWindow[]): boolean {
 }
 
 /**
- * Returns 0 while credits, a budget for extra usage or a balance pay for requests; otherwise {@linkcode exhaustedMs}.
+ * If credits, a budget for extra usage or a balance pay for requests, returns 0. Otherwise returns {@linkcode
+ * exhaustedMs}.
  */
 export function usedUpMs(
   windows: readonly QuotaWindow[],

@@ -20,7 +20,9 @@ interface OnceName {
   readonly endsAtMs: number;
 }
 
-/** The time since which a ledger counts everything, in milliseconds since 1970; `undefined` before it counts. */
+/**
+ * The time since which a ledger counts everything, in milliseconds since 1970; `undefined` before the ledger counts.
+ */
 interface Since {
   readonly sinceMs: number | undefined;
 }

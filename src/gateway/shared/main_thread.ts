@@ -20,8 +20,8 @@ import { HOLD_MS, type Sums } from "../usage/sums.ts";
 import type { Ledger } from "./ledger.ts";
 
 /**
- * The functions of the main thread that the other threads call. Each takes one argument. Arguments and results are
- * plain data, because they are copied.
+ * The functions of the main thread that the other threads call. Each function takes one argument. Arguments and results
+ * are plain data, because they are copied.
  */
 interface MainThread extends Omit<Ledger, "isAway"> {
   /** Returns the quota of a connection from the connection's endpoint. Never rejects. */

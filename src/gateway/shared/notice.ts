@@ -39,7 +39,7 @@ export type Notice =
   | ({ readonly kind: "line" } & LineNews)
   /** A session of a caller that has a limit per session; only for the threads of this process. */
   | ({ readonly kind: "session" } & SessionNews)
-  /** An attempt failed because of a shortage of the machine, which all threads share. */
+  /** An attempt failed because of a shortage of the machine. All threads share the machine. */
   | { readonly kind: "shortage" }
   /** A change of the connection to the store that replicas share. */
   | { readonly kind: "store"; readonly isAway: boolean };

@@ -25,6 +25,6 @@ export interface SharedState {
    * to ask.
    */
   readonly onKeyRefused?: ((connectionId: string) => void) | undefined;
-  /** The sums of the tokens' usage; absent where this gateway counts alone. */
+  /** The sums of the tokens' usage; absent if this gateway counts alone. */
   readonly sums?: Sums | undefined;
 }

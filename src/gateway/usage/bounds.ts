@@ -53,7 +53,7 @@ export interface Bounds {
    * configuration changes.
    */
   of(caller: Caller): readonly Bound[];
-  /** Returns the limits of a group, the same objects as {@linkcode of} returns. */
+  /** Returns the limits of a group. {@linkcode of} returns the same objects. */
   ofGroup(group: Group): readonly Bound[];
   /**
    * Returns the usage that a limit counts in the window that contains `atMs`, in milliseconds since 1970. If a session

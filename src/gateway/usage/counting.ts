@@ -23,7 +23,7 @@ import {
   sessionTable,
 } from "./tables.ts";
 
-/** The facts of a caller that decide where its usage is counted. */
+/** The facts about a caller that decide where the caller's usage is counted. */
 export type CountedCaller =
   & Pick<Caller, "name" | "groups" | "isUnlisted">
   & Partial<Pick<Caller, "limits">>;
@@ -138,7 +138,9 @@ export function perSession(
   );
 }
 
-/** Returns all amounts but 0. The code names each measure, because a loop of look-ups would take twice as long. */
+/**
+ * Returns the amounts that are not 0. The code names each measure, because a loop of look-ups would take twice as long.
+ */
 function amountsIn(
   counts: Counts,
   fields: Readonly<Record<Measure, string>>,
@@ -185,7 +187,7 @@ interface HolderNames {
 type CountsTable = Pick<Addition, "table" | "endsAtMs">;
 
 /**
- * Caches names, because making names costs more than counting. It keeps names of fields for the life of the program,
+ * Caches names, because making names costs more than counting. Names of fields are kept for the life of the program,
  * and names of tables for the shortest window.
  */
 function createNames() {
@@ -245,7 +247,7 @@ function createNames() {
       fields.set(row.connection, byModel.set(row.model, made));
       return made;
     },
-    /** Returns the token and its groups, with their tables at a moment. */
+    /** Returns the names for a token and for each of the token's groups, with the tables that count at `atMs`. */
     holders(
       { name, groups, isUnlisted }: CountedCaller,
       atMs: number,

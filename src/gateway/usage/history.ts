@@ -75,7 +75,7 @@ export function dayAmounts(
   for (const [index, measure] of DAY_MEASURES.entries()) {
     const amount = counts[measure];
     const field = FIELDS[first + index];
-    // A cost of 0 is known; an absent one is unknown.
+    // A cost of 0 is known, an absent cost is unknown.
     const isCounted = amount !== undefined &&
       (amount !== 0 || measure === "cost");
     if (isCounted && field !== undefined) amounts.push({ field, amount });

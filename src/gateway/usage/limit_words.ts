@@ -87,8 +87,8 @@ const SESSION_WORDS =
 const CODEX_HEADER = "x-codex-promo-message";
 
 /**
- * Returns a sentence, without a full stop, on where a refused caller sees its limits. A space follows the address, so
- * that terminals make the address a link.
+ * Returns a sentence without a full stop. The sentence says where a refused caller can see the limits. A space follows
+ * the address, so that terminals make the address a link.
  */
 function wayToNumbers(address: string | undefined): string {
   const page = address === undefined

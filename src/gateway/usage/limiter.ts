@@ -66,17 +66,17 @@ export interface AdmittedUse {
 }
 
 /**
- * The deployments that may serve one call, all on one connection: first the called deployment, then the others that the
- * body names.
+ * The deployments that may serve one call, all on one connection: first the called deployment, then the other
+ * deployments that the body names.
  */
 export type CallDeployments = readonly [Deployment, ...Deployment[]];
 
 /** Admits requests within their limits. */
 export interface Limiter {
   /**
-   * Reserves the expected need of a request in all of its limits, or in none. If no other request holds a part of a
-   * limit, room for the least need is enough, and the request then holds the rest of the limit. A limit that counts
-   * several deployments is claimed once, for the largest need.
+   * Reserves the expected need of a request in all limits of the request, or in no limit. If no other request holds a
+   * part of a limit, room for the least need is enough, and the request then holds the rest of the limit. A limit that
+   * counts several deployments is claimed once, for the largest need.
    *
    * @returns A value, or a promise when another process or thread decides.
    */

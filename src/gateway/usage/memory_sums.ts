@@ -23,7 +23,7 @@ interface MemorySums extends Sums {
   once(name: string, endsAtMs: number): boolean;
   /**
    * Records the moment since which everything is counted, in milliseconds since 1970. A moment later than the recorded
-   * one has no effect.
+   * moment has no effect.
    */
   completeSince(sinceMs: number): void;
   /** The number of sums and holds. */

@@ -8,7 +8,7 @@ import type { Row } from "./tables.ts";
 export interface LimitedCall {
   /** The id of the request. */
   readonly id: string;
-  /** The client's id of the request's session; `undefined` when the request names none. */
+  /** The client's id of the request's session; `undefined` when the request names no session. */
   readonly session?: string | undefined;
   /** A rough count of the request's input tokens. */
   readonly estimatedTokens: number;

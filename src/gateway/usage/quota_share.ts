@@ -32,7 +32,7 @@ export interface QuotaShares {
     holder: Holder,
     maxAgeMs?: number,
   ): Soon<readonly QuotaShare[]>;
-  /** Adds quotas that were read, and keeps them until they reset. */
+  /** Adds quotas that were read. The windows of these quotas are kept until they reset. */
   learn(list: QuotaList): void;
   /** Returns true when a connection's quota is unknown or old. */
   isStale(connection: Connection): boolean;

@@ -1,4 +1,4 @@
-/** A session of a caller, as threads send it to each other. */
+/** The news of a session of a caller. Threads send such news to each other. */
 export interface SessionNews {
   /** The name of the caller. */
   readonly caller: string;

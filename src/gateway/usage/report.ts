@@ -74,7 +74,7 @@ interface GroupHistory {
   readonly history: readonly DayUsage[];
 }
 
-/** A connection and the token's usage of its quota. */
+/** A connection, and the token's usage of the connection's quota. */
 interface ConnectionUsage {
   readonly provider_id: string;
   readonly name: string;

@@ -123,11 +123,9 @@ export interface Sums {
     claims: readonly Claim[],
     lifetimeMs?: number,
   ): Soon<Decision>;
-  /** Returns the use of limits, in the same order. */
+  /** Returns the use of each limit, in the order of `limits`. */
   uses(limits: readonly Counted[]): Soon<readonly LimitUse[]>;
-  /**
-   * Returns the values of sums in the same order. Each value was read at most `maxAgeMs` milliseconds ago; default 0.
-   */
+  /** Returns the values in the order of `sums`. Each value was read at most `maxAgeMs` milliseconds ago; default 0. */
   read(sums: readonly Sum[], maxAgeMs?: number): Soon<readonly number[]>;
   /** Returns the sums of a table by field. */
   table(name: string): Soon<ReadonlyMap<string, number>>;

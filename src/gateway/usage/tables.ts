@@ -16,7 +16,7 @@ export interface Holder {
   readonly name: string;
 }
 
-/** The most sessions of one caller that are counted separately, so that no client fills a store. */
+/** The largest number of sessions of one caller that are counted separately. No client can thus fill a store. */
 const SESSION_SLOTS = 65_536;
 
 /**
@@ -52,7 +52,7 @@ export interface PlacedWindow<Window extends LimitWindow = LimitWindow>
   readonly window: Window;
 }
 
-/** Returns the window that contains a moment; for sessions, the life that begins at the moment. */
+/** Returns the window that contains a moment. For the window `session`, returns the life that begins at the moment. */
 export function placedAt<Window extends LimitWindow>(
   window: Window,
   atMs: number,
@@ -78,8 +78,8 @@ export function sessionTable(
 }
 
 /**
- * Returns the name of the table of a holder's usage in a window. It has a field for each measure, connection and model
- * ({@linkcode countsField}). For each unit of limits it has a field with the total, named as the unit.
+ * Returns the name of the table of a holder's usage in a window. The table has a field for each measure, connection and
+ * model ({@linkcode countsField}). For each unit of limits, a field with the unit's name holds the total.
  */
 export function countsTable(
   { window, startMs }: PlacedWindow,
@@ -235,7 +235,7 @@ export function createEndingTables<Table>(
   const namesByEnd = new Map<number, Set<string>>();
   /** The names of the tables of unlisted callers. The table opened longest ago comes first. */
   const unlisted = new Set<string>();
-  /** The names of the tables of each caller's sessions; the oldest comes first. */
+  /** The names of the tables of each caller's sessions. The oldest table comes first. */
   const sessions = new Map<string, Set<string>>();
   let crowded = 0;
   let nextEndMs = Infinity;

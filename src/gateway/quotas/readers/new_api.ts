@@ -60,7 +60,7 @@ function requests(source: QuotaSource): QuotaRequest[] {
   ];
 }
 
-/** Returns the units in a US dollar; undefined when the gateway does not report them, or counts in tokens. */
+/** Returns the units in a US dollar; undefined when the gateway does not report this number, or counts in tokens. */
 function unitsPerDollar(body: unknown): number | undefined {
   const { success, data } = statusPayload.safeParse(body);
   if (!success || data.data.quota_display_type === "TOKENS") return undefined;

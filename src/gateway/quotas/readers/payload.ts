@@ -99,7 +99,7 @@ export function baseUrl({ connection }: QuotaSource): string {
  * Returns the address of a quota endpoint at a fixed path of the host: `quota.url` if it is set, or `path` on the
  * connection's host.
  *
- * @throws QuotaFailure `misconfigured` when neither is known.
+ * @throws QuotaFailure `misconfigured` when there is neither `quota.url` nor a base URL.
  */
 export function hostUrl(source: QuotaSource, path: string): string {
   return source.quota.url ?? new URL(path, baseUrl(source)).href;
@@ -109,7 +109,7 @@ export function hostUrl(source: QuotaSource, path: string): string {
  * Returns the address of a quota endpoint below the connection's base URL: `quota.url` if it is set, or the base URL
  * without a trailing `/v1`, and `path`.
  *
- * @throws QuotaFailure `misconfigured` when neither is known.
+ * @throws QuotaFailure `misconfigured` when there is neither `quota.url` nor a base URL.
  */
 export function rootUrl(source: QuotaSource, path: string): string {
   return source.quota.url ?? baseUrl(source).replace(/\/v1$/, "") + path;
@@ -157,7 +157,7 @@ export function bearerHeaders(source: QuotaSource): Record<string, string> {
 /**
  * Returns the currency of a service that has a host for each currency. Responses do not contain the currency.
  *
- * @param currencies By host name.
+ * @param currencies The currencies by host name.
  * @returns `currency` when `url` is on none of the service's own hosts.
  */
 export function currencyOf(

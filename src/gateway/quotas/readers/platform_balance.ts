@@ -17,7 +17,7 @@ import type { QuotaReader } from "./reader.ts";
 /** A platform whose response wraps the balance in an envelope with a code. Each region has its own currency. */
 interface PlatformBalance {
   readonly path: string;
-  /** The `code` of a successful response, which may also lack a code. */
+  /** The `code` of a successful response. A successful response may also have no code. */
   readonly successCode: number;
   /** The currency by host name. The body does not report the currency. */
   readonly currencies: ReadonlyMap<string, string>;

@@ -30,9 +30,9 @@ import type { QuotaWindow } from "@gateway/page/answers";
  * ```
  */
 export interface QuotaReader {
-  /** For services with a quota endpoint. */
+  /** Set for services with a quota endpoint. */
   readonly poll?: QuotaPoll;
-  /** For services that report the quota in response headers. */
+  /** Set for services that report the quota in response headers. */
   readonly headers?: HeaderQuota;
 }
 
@@ -45,13 +45,13 @@ export interface QuotaSource {
 /** A quota endpoint. */
 export interface QuotaPoll {
   /**
-   * The shortest time between two reads that the provider accepts, in milliseconds. Set only when it exceeds the
+   * The shortest time between two reads that the provider accepts, in milliseconds. Set only when this time exceeds the
    * lifetime of a cached result.
    */
   readonly paceMs?: number;
   /** The status with which this service reports a valid key without a plan. */
   readonly noPlanStatus?: number;
-  /** Returns true when this connection has a quota to read. Absent when every connection has one. */
+  /** Returns true when this connection has a quota to read. Absent when every connection has a quota to read. */
   appliesTo?(source: QuotaSource): boolean;
   /**
    * Returns the requests to send in parallel.

@@ -44,8 +44,8 @@ const MAX_KEPT = {
 } as const;
 
 /**
- * The stream of each kind of notice. Lessons share a stream with cool-downs, because they are as rare and as urgent.
- * Notices about quotas can wait for the next read of the store.
+ * The stream of each kind of notice. Lessons share a stream with cool-downs, because both are rare and urgent. Notices
+ * about quotas can wait for the next read of the store.
  */
 const STREAM_BY_KIND = {
   cool_down: "cool_down",
