@@ -14,11 +14,11 @@ export interface Identity {
   /**
    * Returns the caller of a JWT.
    *
-   * @throws {GatewayError} `unauthenticated` for a JWT that is not accepted, `forbidden` when it has no name or no rule
-   * applies, `overloaded` with `Retry-After` while the keys of its issuer cannot be read.
+   * @throws {GatewayError} `unauthenticated` when the JWT is not accepted, `forbidden` when the JWT has no name or no
+   * rule applies, `overloaded` with `Retry-After` while the keys of the JWT's issuer cannot be read.
    */
   callerOf(token: string, config: Config): Promise<Caller>;
-  /** Returns a caller with its rights in the current configuration, or unchanged when no rule applies now. */
+  /** Returns a caller with the rights of the current configuration. If no rule applies now, returns it unchanged. */
   current(caller: Caller): Caller;
 }
 
@@ -41,17 +41,17 @@ interface Remembered {
   readonly verifiedAtMs: number;
 }
 
-/** Creates an identity, which remembers no token yet. */
+/** Creates an identity that remembers no token yet. */
 export function createIdentity(
   { liveConfig, clock, keySets }: IdentityOptions,
 ): Identity {
-  // A new configuration begins without tokens, because it may trust fewer of them.
+  // A new configuration begins without remembered tokens, because it may trust fewer tokens.
   const tokensOf = oncePer((_config: Config) => new Map<string, Remembered>());
   const sourceOf = new WeakMap<Caller, Source>();
   liveConfig.onSwap(({ identity }) => keySets.retain(identity));
 
   async function verify(token: string, config: Config): Promise<Remembered> {
-    // Imported late: without identity providers, nothing needs the library.
+    // The import is late, because only a gateway with identity providers needs the library.
     const { verifyJwt } = await import("./verify_jwt.ts");
     const { provider, claims, endsAtMs } = await verifyJwt(token, {
       providers: config.identity,
@@ -74,8 +74,8 @@ export function createIdentity(
   }
 
   /**
-   * Verifies a token again an hour after the last time, because its issuer may have withdrawn the key. While the keys
-   * cannot be read, the token stays valid.
+   * Verifies a token again when its last verification is an hour old, because the issuer may have withdrawn the token's
+   * key. While the issuer's keys cannot be read, the token stays valid.
    */
   async function verifyAgain(
     token: string,
@@ -142,12 +142,12 @@ class NoAccess extends Error {
   override readonly name = "NoAccess";
 }
 
-/** Returns an error as the caller receives it. Only the log has the reason. */
+/** Converts an error to the error that the caller receives. Only the log has the reason. */
 function shownError(error: unknown): unknown {
   if (error instanceof BadJwt) {
     const { reason } = error;
     const headers = { "www-authenticate": 'Bearer error="invalid_token"' };
-    // After any 401, clients that get their token from a command run it again. Resending the same token never helps.
+    // After any 401, clients that get their token from a command run the command again. Resending a token never helps.
     return error instanceof ExpiredJwt
       ? new GatewayError(
         "unauthenticated",

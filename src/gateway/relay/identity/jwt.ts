@@ -15,7 +15,7 @@ export class BadJwt extends Error {
   }
 }
 
-/** A JWT whose only fault is that it has expired. The caller needs a new one. */
+/** A JWT whose only fault is that it has expired. The caller needs a new JWT. */
 export class ExpiredJwt extends BadJwt {
   constructor() {
     super("it has expired");

@@ -16,7 +16,7 @@ export interface KeySource {
   readonly keys: Exclude<IdentityKeys, { kind: "file" }>;
 }
 
-/** The keys of an issuer, as one reading found them. */
+/** The keys of an issuer that one reading found. */
 export interface KeySet {
   /** The id of the reading, unique in the process. */
   readonly id: number;
@@ -28,21 +28,21 @@ export interface KeySets {
   /**
    * Returns the keys of an issuer. Reads the keys when they are unknown or older than an hour.
    *
-   * @throws {NoKeys} When they cannot be read.
+   * @throws {NoKeys} When the keys cannot be read.
    */
   of(source: KeySource): Promise<KeySet>;
   /**
-   * Reads the keys again, because a token names one that is not in `seen`. It reads at most once in 30 s for all
-   * callers of the process.
+   * Reads the keys again, because a token names a key that is not in `seen`. The keys are read at most once in 30 s for
+   * all callers of the process together.
    *
-   * @returns `undefined` when there are no newer keys, because they were just read.
-   * @throws {NoKeys} When they cannot be read.
+   * @returns `undefined` when there are no newer keys than `seen`, because the keys were just read.
+   * @throws {NoKeys} When the keys cannot be read.
    */
   renewed(
     source: KeySource,
     seen: Pick<KeySet, "id">,
   ): Promise<KeySet | undefined>;
-  /** Forgets the keys of all other providers. */
+  /** Forgets the keys of all providers but the given ones. */
   retain(providers: readonly IdentityProvider[]): void;
 }
 
@@ -72,7 +72,7 @@ export const FRESH_MS = 3_600_000;
 /** The least time between two readings that unknown keys cause, in milliseconds. */
 const RENEW_MS = 30_000;
 
-/** The time after a failed reading until the next one, in milliseconds. */
+/** The time after a failed reading until the next reading, in milliseconds. */
 const FAILED_MS = 5000;
 
 /** The timeout of a reading, in milliseconds. */
@@ -88,7 +88,7 @@ interface Entry {
   reading?: Promise<KeySet> | undefined;
   /** The start of the last reading. */
   startedMs: number;
-  /** The time of the next reading, after one that failed. */
+  /** After a failed reading: the time of the next reading. */
   retryAtMs?: number | undefined;
 }
 
@@ -215,7 +215,7 @@ export async function readKeys(
   return found;
 }
 
-/** Returns the URL of the keys in a document of OpenID Connect. */
+/** Returns the URL of an issuer's keys from the text of the issuer's OpenID Connect document. */
 function keysUrl(
   text: string,
   { issuer, from }: { readonly issuer: string; readonly from: string },

@@ -10,8 +10,8 @@ import { sha256Hex } from "@gateway/base/sha256";
 import type { Claims } from "./jwt.ts";
 
 /**
- * Returns the claims that a dotted name may mean: a claim of this whole name, or one inside of an object. Names such as
- * `https://example.com/roles` contain dots of their own.
+ * Returns the claims that a dotted name may mean: a claim with this whole name, or a claim inside of an object. The
+ * whole name may be meant because names such as `https://example.com/roles` contain dots.
  */
 function claimsNamed(
   name: string,
@@ -32,7 +32,7 @@ function claimsNamed(
   return found;
 }
 
-/** Returns the first rule whose conditions all hold: the claim equals the value, or is a list that contains it. */
+/** Returns the first rule whose conditions all hold: each claim equals its value or is a list that contains it. */
 export function ruleFor(
   claims: Claims,
   rules: readonly IdentityRule[],
@@ -48,7 +48,7 @@ export function ruleFor(
 
 /**
  * Returns the claims that the rules need, but that the issuer left out because they are too long (OpenID Connect Core
- * 1.0, section 5.6.2). Entra ID leaves out the groups of a person who is in more than 200.
+ * 1.0, section 5.6.2). Entra ID leaves out the groups of a person who is in more than 200 groups.
  */
 export function claimsLeftOut(
   claims: Claims,
@@ -65,7 +65,7 @@ export function claimsLeftOut(
 
 const MAX_NAME_LENGTH = 256;
 
-/** Returns the name in the claims, with its issuer; `undefined` when it is missing or unfit for a log. */
+/** Returns a caller's name in the claims, with the issuer; `undefined` when the name is missing or unfit for a log. */
 export function nameIn(
   claims: Claims,
   { nameClaim, issuer }: IdentityProvider,
@@ -81,7 +81,7 @@ export function nameIn(
 /** The number of callers that are remembered for each rule. */
 const MAX_CALLERS = 10_000;
 
-/** The callers of a rule by name. Each caller is one object, so its limits are prepared once. */
+/** The callers of a rule by name. Each caller is one object, so the caller's limits are prepared once. */
 const callersOf = oncePer((_rule: IdentityRule) => new Map<string, Caller>());
 
 /** Returns the caller of this name under a rule. @param name The name with its issuer. */

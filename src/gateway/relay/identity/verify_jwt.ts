@@ -10,7 +10,7 @@ import { oncePer } from "@gateway/base/memo";
 import { BadJwt, type Claims, ExpiredJwt } from "./jwt.ts";
 import type { KeySets } from "./key_sets.ts";
 
-/** The longest JWT, in characters. One with 200 groups of Entra ID has about 10,000. */
+/** The longest JWT that is accepted, in characters. A JWT with 200 groups of Entra ID has about 10,000 characters. */
 const MAX_LENGTH = 16_384;
 
 /** The asymmetric algorithms of RFC 7518, RFC 8037 and RFC 9864. `none` and HS256 are not among them. */
@@ -85,7 +85,7 @@ function unverified(
   }
 }
 
-/** Verifies a signature. If its key is unknown, reads the keys of the issuer again, because the key may be new. */
+/** Verifies a JWT's signature. If its key is unknown, reads the issuer's keys again, because the key may be new. */
 async function verifySignature(
   token: string,
   { issuer, audiences, keys }: IdentityProvider,
@@ -120,12 +120,12 @@ interface AnyKeySet {
   readonly keys: readonly PublicKey[];
 }
 
-/** Returns the function that finds the key of a JWT. It keeps the imported keys, because importing is expensive. */
+/** Returns a function that finds the key of a JWT. The function keeps imported keys, because importing is expensive. */
 const finderOf = oncePer((set: AnyKeySet) =>
   createLocalJWKSet({ keys: [...set.keys] })
 );
 
-/** Returns when a JWT ends, leeway included. Rejects a JWT that was issued in the future, which `jose` accepts. */
+/** Returns when a JWT ends, leeway included. Rejects a JWT that was issued in the future, because `jose` does not. */
 function endOf({ iat, exp = 0 }: Claims, nowMs: number): number {
   if (iat !== undefined && iat > nowMs / 1000 + LEEWAY_SECONDS) {
     throw new BadJwt("it was issued in the future");

@@ -34,12 +34,12 @@ interface HoldOptions extends AnswerFailureOptions {
 }
 
 /**
- * Holds an answer back until its beginning is known to be good. Cancels it if the beginning is a failure.
+ * Holds an answer back until its beginning is known to be good. Cancels the answer if the beginning is a failure.
  *
  * @returns The answer with its beginning.
  * @throws {UpstreamFailure} The failure in the beginning.
  * @throws {GatewayError} When the body ended, broke off or exceeded a timeout before the answer began.
- * @throws The reason of the attempt's signal when that aborts.
+ * @throws The reason of the attempt's signal when the signal aborts.
  */
 export async function holdBeginning(
   body: ByteReader,
@@ -95,7 +95,7 @@ type Beginning =
 const MAX_EVENTS = 64;
 
 /**
- * Creates a judge of an answer's beginning. The first bytes decide whether it is events or JSON.
+ * Creates a judge of an answer's beginning. The first bytes decide whether the answer is events or JSON.
  *
  * @param isStream True when the headers name an event stream. The headers count only if the bytes do not decide.
  */
@@ -126,8 +126,8 @@ export function createBeginningJudge(
 const decoder = new TextDecoder();
 
 /**
- * Creates a judge of JSON of unknown length. It reads the first keys, and the rest if these keys may belong to a
- * failure. White space is sent at once, as a sign that the model works.
+ * Creates a judge of JSON of unknown length. The judge reads the first keys. If these keys may belong to a failure, the
+ * judge also reads the rest. White space is sent at once, as a sign that the model works.
  */
 function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
   const seen: Uint8Array[] = [];
@@ -154,7 +154,7 @@ function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
 /** The number of characters at the start of an answer that are searched for its first keys. */
 const HEAD_LENGTH = 256;
 
-/** Returns true when an answer may be a failure. Only then is it worth a few microseconds to parse it. */
+/** Returns true when an answer may be a failure. Other answers are not parsed, which saves a few microseconds. */
 export function mayHoldFailure(text: string, watch: AnswerWatch): boolean {
   return watch.mayBeFailure(text.slice(0, HEAD_LENGTH));
 }

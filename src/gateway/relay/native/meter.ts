@@ -18,18 +18,18 @@ import {
 } from "@gateway/base/streams/media_type";
 import type { AnswerEnd } from "../answer_body.ts";
 
-/** Reads the bytes of an answer for the record, while they pass. It never throws and never changes a byte. */
+/** Reads the bytes of an answer for the record while the bytes pass. A meter never throws and never changes a byte. */
 interface Meter {
-  /** Reads the next chunk, which the caller already has. `text` is the result of `byteText` for it, if known. */
+  /** Reads the next chunk. The caller already has it. `text` is the chunk's result of `byteText`, if known. */
   readonly push: (chunk: Uint8Array, text?: string) => void;
   /**
    * Ends the reading. A second call returns the same result.
    *
    * @param isBodyWhole True when the body came to its end: it did not break off, and the caller did not disconnect.
-   * @returns The end of the answer in its protocol.
+   * @returns How the answer ended in its protocol.
    */
   end(isBodyWhole: boolean): AnswerEnd;
-  /** The error that ended the answer, for `decodeFailure`; known after the end. */
+  /** Returns the error that ended the answer, as `decodeFailure` takes it. The error is known only after `end`. */
   failure(): JsonObject | undefined;
 }
 
@@ -42,8 +42,9 @@ const LINE_FEED = new Uint8Array([10]);
 const MAX_MISSES = 1000;
 
 /**
- * Creates a meter for an event stream. It reads the first output, the model, the usage and the protocol's last event. A
- * few more events may follow the last one: the usage of a Chat answer, or `[DONE]` in the other protocols (OpenRouter).
+ * Creates a meter for an event stream. The meter reads the first output, the model, the usage and the protocol's last
+ * event. A few more events may follow that event: the usage of a Chat answer, or `[DONE]` in the other protocols
+ * (OpenRouter).
  *
  * @param mayChangeModel True when another model may continue the answer, so that every event must be read.
  */
@@ -123,8 +124,8 @@ function betterEnd(one: AnswerEnd, other: AnswerEnd): AnswerEnd {
 }
 
 /**
- * Returns true when the last line is complete. Mistral ends its stream without a line feed. A line that broke off is
- * not JSON.
+ * Returns true when the last line of a stream is complete. Mistral's last line has no line feed, so only its text can
+ * show this: a line that broke off is not JSON.
  */
 function isWhole(data: string): boolean {
   // Failing to parse an empty line would cost more than all other work at the end of a stream.
@@ -157,7 +158,8 @@ export function createAnswerMeter(
     push(chunk, text) {
       if (chosen !== undefined) return chosen.push(chunk, text);
       const kind = bodyKind(chunk);
-      // White space and a byte order mark before the answer count only for their length. A mark may come in parts.
+      // White space and a byte order mark before the answer count only for their length. A mark may be split between
+      // chunks.
       const skipped = kind === undefined ? chunk.length : markBytes(chunk);
       record.facts.bytesOut += skipped;
       if (kind === undefined) return;
@@ -169,10 +171,12 @@ export function createAnswerMeter(
   };
 }
 
-/** The longest body whose usage is read, in bytes. The log is not worth more memory. */
+/** The longest body whose usage is read, in bytes. A longer body would take too much memory until its end. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
-/** Matches the first model in a body that may be cut. It matches nothing inside a string, where quotes are escaped. */
+/**
+ * Matches the first model in a body that may be cut. Inside a string nothing matches, because quotes are escaped there.
+ */
 const MODEL_REGEXP = /"model"\s*:\s*("(?:[^"\\]|\\.)+")/;
 
 function modelIn(text: string): string | undefined {
@@ -180,7 +184,7 @@ function modelIn(text: string): string | undefined {
   return nonEmptyText(parseJson(name));
 }
 
-/** Creates a meter for a body that is not a stream. It is read as JSON unless its headers name another type. */
+/** Creates a meter for a body that is not a stream. The body is read as JSON unless its headers name another type. */
 export function createBodyMeter(
   watch: AnswerWatch,
   record: RequestRecord,
@@ -293,7 +297,7 @@ interface OutputEvent {
 
 const DATA_PREFIX_BYTES = "data: ".length;
 
-/** Measures the text and the envelope of an event, so that the next ones need no parsing. */
+/** Measures the text and the envelope of an event, so that the next events need no parsing. */
 export function measureOutput(
   event: JsonObject,
   data: string,

@@ -28,7 +28,7 @@ import type { Exchange } from "../exchange.ts";
 import { meterWhole } from "./meter.ts";
 import { reasonOfRefusedBetas } from "./refused_betas.ts";
 
-/** An upstream's failure with its original response, which a caller of the same protocol gets unchanged. */
+/** An upstream's failure with the upstream's response. A caller of the same protocol gets the response unchanged. */
 export class NativeFailure extends UpstreamFailure {
   readonly #response: OwnResponse;
 
@@ -38,9 +38,9 @@ export class NativeFailure extends UpstreamFailure {
   }
 
   /**
-   * Returns the upstream's own response, with a `retry-after` for a time in its body. A final failure also gets the
-   * headers that stop clients, unless the upstream sent them. The upstream's own `retry-after` is shortened to the
-   * gateway's next try.
+   * Returns the upstream's own response. If its body names a time to retry, adds a `retry-after`. If the failure is
+   * final, adds the headers that stop clients from retrying, unless the upstream sent these headers. A `retry-after` of
+   * the upstream is shortened to the gateway's next try.
    */
   pass({ record }: Exchange, { untilMs, nowMs }: PassOptions): Response {
     const { status, bytes, protocol } = this.#response;
@@ -57,7 +57,7 @@ export class NativeFailure extends UpstreamFailure {
     }
     for (const [name, value] of this.#response.headers) {
       const isWait = name === "retry-after" || name === "retry-after-ms";
-      // Some providers ask clients to repeat any 429, even one that is about the size of a request.
+      // Some providers ask clients to repeat any 429, even a 429 that is about the size of a request.
       const isAdvice = isWait || name === "x-should-retry";
       if (isAdvice && isOverLimit(this.failure)) continue;
       const sent = isWait && untilMs !== undefined
@@ -112,9 +112,9 @@ interface ReadFailureOptions extends ReadBodyOptions, AnswerFailureOptions {
 }
 
 /**
- * Reads an error response. If it is too long or breaks off, only its status is used.
+ * Reads an error response. If the response is too long or breaks off, only its status is used.
  *
- * @throws The reason of the controller's signal when another part of the gateway aborts it.
+ * @throws The reason of the controller's signal when another part of the gateway aborts the controller.
  */
 export async function readNativeFailure(
   response: HttpResponse,

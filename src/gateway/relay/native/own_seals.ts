@@ -24,15 +24,15 @@ import { targetOf } from "../routing/candidate.ts";
 const MAX_PARSED_BYTES = 1024 * 1024;
 
 /**
- * The content of a message that would be empty. Without that message, two of the same role could be adjacent, which
- * some providers refuse.
+ * The content of a message that would be empty. If the message were left out, two messages of the same role could be
+ * adjacent. Some providers refuse adjacent messages of one role.
  */
 const NO_CONTENT = '{"type":"text","text":"(no content)"}';
 
 /**
- * Returns the edits that remove the gateway's own seals from a native request. `isCut` is true when they leave
+ * Returns the edits that remove the gateway's own seals from a native request. `isCut` is true when the edits leave
  * reasoning out. Reasoning that this provider sealed is unwrapped. If the provider is another gateway, nothing is
- * edited, because it reads the seals itself.
+ * edited, because that gateway reads the seals itself.
  */
 export async function sealEdits(
   attempt: Attempt,
@@ -49,7 +49,7 @@ export async function sealEdits(
   const body = attempt.body.get();
   const turns = new LoopTurns();
 
-  /** Edits the objects of a list, and returns the positions of the objects that it leaves out. */
+  /** Edits the objects of a list. Returns the positions of the objects that the edits leave out. */
   const edit = async (list: MarkedList): Promise<ReadonlySet<number>> => {
     const cut = new Set<number>();
     for (const one of list.marked) {
@@ -79,7 +79,7 @@ export async function sealEdits(
           if (protocol !== "messages" || !isEmptied(content, cut, body)) {
             continue;
           }
-          // Only the last message may be left out: the one before it has the other role.
+          // Only the last message may be left out, because no message of the same role can follow then.
           const isLast = message.index > 0 && message.next === undefined;
           edits.length = length;
           edits.push(isLast ? cutOf(message, 0) : filled(content));
@@ -166,7 +166,7 @@ function textIn(body: HeldBody, span: ByteSpan): string {
   return decoder.decode(bodyPart(body, span));
 }
 
-/** Returns the edits of an object; `undefined` when it must be left out. */
+/** Returns the edits of an object; `undefined` when the object must be left out. */
 async function judge(
   object: ByteSpan,
   body: HeldBody,

@@ -10,9 +10,9 @@ const MAX_BETAS = 32;
  * contains the line to add to the connection.
  *
  * - Vertex names the beta: "Unexpected value(s) `x` for the `anthropic-beta` header".
- * - Bedrock does not: "invalid beta flag". The line then has all betas of the request.
- * - A field: "context_management: Extra inputs are not permitted". Only the client can leave it out. But `headers_drop`
- *   may be the cause, because a provider refuses the fields of a beta that it did not get.
+ * - Bedrock does not name the beta: "invalid beta flag". The line then has all betas of the request.
+ * - Some refuse a field: "context_management: Extra inputs are not permitted". Only the client can leave the field out.
+ *   But `headers_drop` may be the cause, because a provider refuses the fields of a beta whose header was dropped.
  *
  * Sources: https://github.com/anthropics/claude-code/issues/34802,
  * https://github.com/anthropics/claude-code/issues/49370, https://github.com/Wei-Shaw/sub2api/issues/2726

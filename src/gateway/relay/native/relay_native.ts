@@ -36,7 +36,7 @@ import { type AnswerLabel, createAnswerMeter, meterWhole } from "./meter.ts";
 import { nativeFailure, readNativeFailure } from "./native_failure.ts";
 import { sealEdits } from "./own_seals.ts";
 
-/** The longest JSON body that is read whole, in bytes. Sending it at once is much cheaper than a stream. */
+/** The longest JSON body that is read whole, in bytes. Sending a body at once is much cheaper than a stream. */
 const MAX_WHOLE_BYTES: number = 64 * 1024;
 
 type Headers = [name: string, value: string][];
@@ -51,9 +51,9 @@ interface LabelledBody extends AnswerLabel {
 }
 
 /**
- * Serves a request through an upstream that speaks its protocol (docs/design.md#native-and-translated). The body is
- * sent byte for byte. The exceptions are the model's name, if the upstream has another, and the gateway's own seals.
- * The response passes as it arrives. The methods are in the order of their steps.
+ * Serves a request through an upstream that speaks the request's protocol (docs/design.md#native-and-translated). The
+ * body is sent byte for byte. The exceptions are the model's name, if the upstream has another name, and the gateway's
+ * own seals. The response passes as it arrives. The methods are in the order of their steps.
  */
 export class NativeAttempt {
   readonly #attempt: Attempt;
@@ -168,7 +168,7 @@ export class NativeAttempt {
       : await this.#stream(response, headers, labelled);
   }
 
-  /** Sends a short answer to the caller once it is complete. */
+  /** Sends a short answer to the caller once the answer is complete. */
   async #sendWhole(
     response: HttpResponse,
     headers: Headers,
