@@ -19,9 +19,10 @@ const MAX_QUOTE_LENGTH = 400;
 const MAX_WORDS = 20_000;
 
 /**
- * Composes the answer to a request; equal requests get equal answers. The answer to a prompt quotes it, and names the
- * model, the family and the protocol. The answer to "write 500 words" has 500 words. A tool that the prompt names is
- * called, and its result is quoted. A request for JSON gets JSON of its schema. A request for compaction gets one block.
+ * Composes the answer to a request; equal requests get equal answers. The answer to a prompt quotes the prompt, and
+ * names the model, the family and the protocol. The answer to "write 500 words" has 500 words. A tool that the prompt
+ * names is called, and the tool's result is quoted. A request for JSON gets JSON that satisfies its schema. A request
+ * for compaction gets one block.
  */
 export function compose(operation: SimulatedOperation, ask: Ask): Script {
   if (operation === "count_tokens") return scriptOf(ask, []);
@@ -46,7 +47,10 @@ function summaryOf(ask: Ask): string {
   }".`;
 }
 
-/** Returns the turns that hold more than items of the protocol, such as a list of tools. */
+/**
+ * Returns the turns with content. A turn that consists only of items of the protocol, such as a list of tools, is left
+ * out.
+ */
 function turnsOf({ turns }: Ask): Ask["turns"] {
   return turns.filter(({ blocks }) =>
     blocks.some(({ kind }) => kind !== "opaque")
@@ -99,7 +103,10 @@ function answerText(ask: Ask, prompt: string): string {
 
 const WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight"];
 
-/** Returns the reasoning before an answer. Without a requested summary, a Responses provider hides its reasoning. */
+/**
+ * Returns the reasoning before an answer; empty when the model does not reason. A Responses provider hides the
+ * reasoning of a model without `think` in its name, unless the request asks for a summary.
+ */
 function reasoningBlocks(
   ask: Ask,
   [first]: readonly ScriptBlock[],
@@ -128,8 +135,8 @@ function quote(text: string): string {
 }
 
 /**
- * Cuts an answer before the first stop sequence in its text, or earlier at the token limit. A tool call that does not
- * fit is left out as a whole.
+ * Cuts an answer before the first stop sequence in its text, or at the token limit if the limit comes first. A tool
+ * call that exceeds the limit is left out as a whole.
  */
 function cut(
   blocks: readonly ScriptBlock[],
@@ -170,7 +177,7 @@ function firstHit(
     .sort((one, other) => one.at - other.at)[0];
 }
 
-/** The size of a token in the demo, in UTF-16 units; counts are rounded up. */
+/** The number of UTF-16 units that the demo counts as one token. The tokens of a text are rounded up. */
 const UNITS_PER_TOKEN = 4;
 
 /** The tokens of an image or a file of any size. */
@@ -185,8 +192,8 @@ export function estimateTokens(text: string): number {
 }
 
 /**
- * Counts the tokens of one exchange from its real lengths. The tools and the turns before the last assistant turn were
- * sent before, so they count as read from the provider's cache.
+ * Counts the tokens of one exchange from the lengths of its texts. The tools and the turns before the last assistant
+ * turn were part of an earlier request, so they count as read from the provider's cache.
  */
 function measure(ask: Ask, blocks: readonly ScriptBlock[]): Usage {
   const turns = turnsOf(ask);

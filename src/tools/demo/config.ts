@@ -17,14 +17,14 @@ import {
  */
 export function demoConfigText(tokenSha256: string): string {
   return stringifyYaml({
-    // Short, so that `demo-silent` and `demo-stall` fail soon, but longer than the 5 s of `demo-slow`.
+    // These timeouts end `demo-silent` and `demo-stall` soon, but are longer than the 5 s of `demo-slow`.
     timeouts: { first_byte: 10_000, idle: 10_000 },
     connections: PROVIDERS.map(connectionOf),
     tokens: [{
       name: "demo",
       sha256: tokenSha256,
       connections: ["*"],
-      // High enough for a demo; `/usage` shows it.
+      // The limit is high enough for a demo. `/usage` shows the limit.
       limits: [{ window: "day", tokens: 5_000_000 }],
     }],
   });
@@ -45,7 +45,7 @@ function connectionOf(
     quota: {
       kind: quota.kind,
       url: `https://${host}${quota.path}`,
-      // Quota requests use a bearer key, which a connection with another scheme has to configure separately.
+      // A quota request sends a bearer key. A connection with another scheme configures this key separately.
       ...authScheme !== "bearer" && { key },
     },
     models: [

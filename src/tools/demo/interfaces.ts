@@ -16,11 +16,14 @@ import {
 /** The release date of the demo's models: 2026-01-01, in seconds since 1970. */
 const CREATED_AT = 1_767_225_600;
 
-/** The sizes in the demo's list of models, in tokens; the demo does not enforce them. */
+/** The context size and the output limit in the demo's list of models, in tokens. The demo enforces neither number. */
 const CONTEXT_TOKENS = 200_000;
 const OUTPUT_TOKENS = 64_000;
 
-/** The rules that both OpenAI protocols share and Messages does not, apart from requests and answers of models. */
+/**
+ * The rules that both OpenAI protocols have in common, and in which Messages differs. How a model's requests and
+ * answers are written is not part of these rules.
+ */
 const OPENAI = {
   /** True when the key may be in `x-api-key`. */
   takesApiKey: false,
@@ -36,7 +39,7 @@ const OPENAI = {
   versionHeader: undefined,
   overloadedStatus: 503,
   modelList: (data: JsonObject[]) => ({ object: "list", data }),
-  // OpenAI itself gives only the owner; the other fields are those of OpenRouter.
+  // OpenAI's own list has only the first four fields. The other fields are from OpenRouter's list.
   model: (id: string, owner: string) => ({
     id,
     object: "model",
@@ -90,7 +93,7 @@ export const INTERFACES = {
   responses: OPENAI,
 } as const satisfies Record<SimulatedProtocol, object>;
 
-/** The target of a request. */
+/** The provider and the protocol that a request is for. */
 interface Place {
   readonly provider: Provider;
   readonly protocol: SimulatedProtocol;
@@ -143,7 +146,7 @@ export function checkVersion(
 /**
  * Reads the body of a request.
  *
- * @throws {GatewayError} When it is not one JSON object.
+ * @throws {GatewayError} When the body is not one JSON object.
  */
 export async function readBody(request: Request): Promise<JsonObject> {
   const body = parseJson(await request.text());
@@ -157,7 +160,7 @@ export async function readBody(request: Request): Promise<JsonObject> {
 /**
  * Reads the name of a model.
  *
- * @throws {GatewayError} When it is missing or unknown to the provider.
+ * @throws {GatewayError} When the name is missing, or the provider has no such model.
  */
 export function readModel(
   given: JsonValue | undefined,

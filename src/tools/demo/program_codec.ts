@@ -24,8 +24,9 @@ import {
 import { type Step, write } from "./speak.ts";
 
 /**
- * The protocols through the program's own codecs: a simulated provider reads and writes as the gateway does for a
- * caller. `tests/support/upstream/strict_provider` shares no code with the codecs, so that it can check them.
+ * A codec that uses the program's own codecs: a simulated provider then reads requests and writes answers as the
+ * gateway does for a caller. `tests/support/upstream/strict_provider` shares no code with the codecs, so that it can
+ * check the codecs.
  */
 export const programCodec: DemoCodec = {
   read(operation, body) {
@@ -80,7 +81,7 @@ function eventsOf(
   ];
 }
 
-/** Returns the events of a block. Its text is one delta for each piece. */
+/** Returns the events of a block. Each piece of the block's text is one delta. */
 function blockEvents(
   block: ScriptBlock,
   index: number,
@@ -113,13 +114,13 @@ function blockEvents(
   ];
 }
 
-/** The form of sealed reasoning in each protocol that has one. */
+/** The form of sealed reasoning, for each protocol that seals reasoning. */
 const SEAL_FORMS: Readonly<Partial<Record<SimulatedProtocol, string>>> = {
   messages: "signature",
   responses: "encrypted_content",
 };
 
-/** Encodes events as a stream. Each delta is sent after one word's delay. */
+/** Encodes events as a stream. Each delta is sent after the delay of one word. */
 function* encode(
   events: readonly AnswerEvent[],
   encoder: ReturnType<
@@ -135,7 +136,10 @@ function* encode(
   }
 }
 
-/** Returns a body with the fields that its codec requires but its operation lacks. */
+/**
+ * Returns a request's body, completed with the fields that the codec requires but requests of this operation do not
+ * have.
+ */
 function completed(operation: SimulatedOperation, body: JsonObject) {
   if (operation === "count_tokens") return { max_tokens: 1, ...body };
   if (operation !== "compact") return body;
@@ -146,7 +150,7 @@ function completed(operation: SimulatedOperation, body: JsonObject) {
   return { ...body, input: [...items, { type: "compaction_trigger" }] };
 }
 
-/** Returns the answer to a request for compaction, which keeps the user's messages. */
+/** Returns the answer to a request for compaction. The answer keeps the user's messages. */
 function compacted(
   { output, ...rest }: JsonObject,
   { turns }: CanonicalRequest,

@@ -50,7 +50,10 @@ export interface Provider {
   readonly family: SimulatedFamily;
   /** The name of the connection. */
   readonly name: string;
-  /** The host, under `.invalid`, which never resolves: a request that left the simulation would reach no server. */
+  /**
+   * The host. Its name ends in `.invalid` and so never resolves: a request outside the simulation would reach no
+   * server.
+   */
   readonly host: string;
   /** The key that the provider accepts. */
   readonly key: string;
@@ -58,11 +61,11 @@ export interface Provider {
   readonly authScheme: "bearer" | "x-api-key";
   /** The operations of the family that need no translation. */
   readonly operations: readonly SimulatedOperation[];
-  /** The protocol of its list of models, and of its errors for unknown paths. */
+  /** The protocol in which the provider writes its list of models, and its errors for unknown paths. */
   readonly plainProtocol: SimulatedProtocol;
   /** The response header with the model's name, if any. */
   readonly modelHeader: string | undefined;
-  /** The reader of its quota, and the path at which it reports the quota, on the same host. */
+  /** The gateway's quota reader for this provider, and the path at which the provider's host reports the quota. */
   readonly quota: { readonly kind: string; readonly path: string };
 }
 
@@ -95,7 +98,7 @@ export function protocolOf(operation: SimulatedOperation): SimulatedProtocol {
   return OPERATIONS[operation].protocol;
 }
 
-/** The faults that a model's name can request by its ending. */
+/** The faults. A request causes a fault by a model whose name ends with the name of the fault. */
 const FAULTS = [
   "error-401", // refuses the provider's key
   "error-429", // refuses with a rate limit and Retry-After: 1
@@ -113,7 +116,7 @@ export type Fault = typeof FAULTS[number];
 /** The delay of the slow model before the first word, in milliseconds. */
 export const SLOW_MS = 5000;
 
-/** The errors that replace an answer. */
+/** The errors of the faults that replace the whole answer. */
 const REFUSALS: Readonly<
   Partial<Record<Fault, ConstructorParameters<typeof GatewayError>>>
 > = {
@@ -142,21 +145,21 @@ export function rejectFault(fault: Fault | undefined): void {
   if (refusal !== undefined) throw new GatewayError(...refusal);
 }
 
-/** The error in the middle of a stream, or in place of an answer that is not streamed. */
+/** The error of `error-in-stream`. It comes in the middle of a stream, or replaces an answer that is not streamed. */
 export const OVERLOADED = {
   kind: "overloaded",
   message: "Overloaded",
   code: "server_is_overloaded",
 } as const;
 
-/** Returns true when a model reasons without a request for it. */
+/** Returns true when a model reasons even if the request does not ask for reasoning. */
 export function isThinkingModel(model: string): boolean {
   return model.includes("think");
 }
 
 /**
  * Returns all models of a family, such as `demo-b` and `demo-b-think`, and a model for each fault, such as
- * `demo-b-slow`. The faulty models of family A have no letter: `demo-slow`.
+ * `demo-b-slow`. In family A, the names of the faulty models contain no letter of the family, for example `demo-slow`.
  */
 export function modelsOf(family: SimulatedFamily): string[] {
   const plain = `demo-${family.toLowerCase()}`;

@@ -18,13 +18,13 @@ const TEXT_BY_FORMAT = new Map<unknown, string>([
   ["hostname", "example.com"],
 ]);
 
-/** The maximum depth, which ends schemas that refer to themselves. */
+/** The maximum depth of an example. It bounds the example of a schema that refers to itself. */
 const MAX_DEPTH = 8;
 
 /**
- * Returns a value that satisfies `schema` (JSON Schema). It is the given constant, default, example or first choice,
- * else a value made from type, format and bounds. An object gets only its required fields, or its first field when none
- * is required. `pattern` is ignored.
+ * Returns a value that satisfies `schema` (JSON Schema). If the schema has a constant, a default, examples or choices,
+ * returns the first of these. Otherwise makes a value from the type, the format and the bounds. An object gets only its
+ * required fields, or only its first field if none is required. `pattern` is ignored.
  */
 export function exampleOf(schema: JsonObject): JsonValue {
   return exampleAt(schema, schema, 0);

@@ -30,10 +30,10 @@ export function textsOf(blocks: readonly Block[]): string[] {
     .map((block) => "text" in block ? block.text ?? "" : "");
 }
 
-/** The notes that agents and translations add to user messages. */
+/** Matches the notes that agents and translations add to user messages. */
 const REMINDER_REGEXP = /<system-reminder>[^]*?<\/system-reminder>/g;
 
-/** Returns the last text of the user that is not blank, without reminders; empty when there is none. */
+/** Returns the user's last text without the reminders in it. Skips blank texts; empty when there is no other text. */
 export function promptOf({ turns }: Pick<Ask, "turns">): string {
   return turns.filter(({ role }) => role === "user")
     .flatMap(({ blocks }) => textsOf(blocks))
@@ -69,7 +69,7 @@ export interface Script {
 /** A block of an answer. */
 export interface ScriptBlock {
   readonly kind: "reasoning" | "text" | "function_call" | "custom_call";
-  /** The text, a call's arguments as JSON, or the input of a custom tool. */
+  /** The text; for a call, the arguments as JSON or the input of a custom tool. */
   readonly text: string;
   /** The tool of a call. */
   readonly name?: string;
@@ -82,8 +82,8 @@ export interface ScriptBlock {
 const FRAGMENT_LENGTH = 12;
 
 /**
- * Splits the text of a block as providers stream it: after each blank, or in short fragments of a call's input. The
- * joined pieces are the text, and no character is split.
+ * Splits the text of a block as providers stream it: a text after each blank, the input of a tool call into short
+ * fragments. The joined pieces equal the text, and no character is divided between two pieces.
  */
 export function piecesOf({ kind, text }: ScriptBlock): string[] {
   if (text === "") return [];
@@ -119,7 +119,7 @@ interface ReadRequest {
 /** The facts that a renderer needs in addition to the script. */
 export interface RenderContext {
   readonly ids: Ids;
-  /** In milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number;
   readonly requestId: string;
   readonly ask: Ask;
@@ -129,6 +129,9 @@ export interface RenderContext {
 export interface Rendering {
   /** Returns the whole answer, for requests without a stream. */
   whole(): object;
-  /** Returns the answer as a stream, or a stream that fails in the middle. Absent for an operation without streams. */
+  /**
+   * Returns the answer as a stream. With `isFailing`, the stream fails in the middle. Absent for an operation without
+   * streams.
+   */
   steps?: (options: { readonly isFailing: boolean }) => Iterable<Step>;
 }

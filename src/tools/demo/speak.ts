@@ -14,8 +14,8 @@ export function write(text: string, wordCount = 0): Step {
 }
 
 /**
- * Waits `ms` milliseconds. When `signal` aborts, it rejects at once with the signal's reason, and leaves no timer and
- * no listener behind.
+ * Waits `ms` milliseconds. When `signal` aborts, the wait rejects at once with the signal's reason, and leaves no timer
+ * and no listener behind.
  */
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>;
 
@@ -36,13 +36,13 @@ interface SpeakOptions {
   readonly wordMs: number;
   /** The request's signal; when it aborts, the body fails with the signal's reason. */
   readonly signal: AbortSignal;
-  /** The fault of the body; a fault that replaces the answer changes nothing here. */
+  /** The fault of the body. A fault that replaces the whole answer does not change the body. */
   readonly fault?: Fault | undefined;
 }
 
 /**
- * Returns a body that runs `steps` one after the other, only as fast as it is read. It stops at once when the signal
- * aborts or the reader cancels, and leaves nothing behind.
+ * Returns a body that runs `steps` one after the other, each only when the reader asks for more. The body stops at once
+ * when the signal aborts or the reader cancels, and leaves no timer or listener behind.
  */
 export function speak(
   steps: Iterable<Step>,
@@ -62,7 +62,7 @@ export function speak(
   }, { highWaterMark: 0 });
 }
 
-/** Yields each text after its delay. */
+/** Yields the text of each step after the delay of the step. */
 async function* textsOf(
   steps: Iterable<Step>,
   { wait, wordMs, signal, fault }: SpeakOptions,
@@ -85,7 +85,7 @@ async function* textsOf(
   }
 }
 
-/** Returns the first half of the steps; for a body with one step, the first half of its text. */
+/** Returns the first half of the steps. If there is only one step, returns the first half of its text. */
 function firstHalf(steps: Iterable<Step>): Step[] {
   const all = [...steps];
   const [only] = all;

@@ -10,7 +10,7 @@ interface Callable {
   /** The namespace of a Responses tool; each call of the tool repeats it. */
   readonly namespace?: string;
   readonly description?: string | undefined;
-  /** The JSON schema of the arguments; empty for a custom tool, whose input is free text. */
+  /** The JSON schema of the arguments. Empty for a custom tool, because its input is free text. */
   readonly schema: JsonObject;
 }
 
@@ -29,10 +29,10 @@ export function callableTools(tools: CanonicalRequest["tools"]): Callable[] {
 }
 
 /**
- * Returns the tools that the demo calls. These are the tools that `tool_choice` forces, else those that the last user
- * message requests, unless the request ends with tool results. A message requests a tool with "use", "call", "run" or
- * "invoke" before its name, or with a name that is not a plain word (`get_weather`). A message with the word "tool"
- * requests all tools that it names, or else the first one.
+ * Returns the tools that the demo calls: those that the last user message requests, or one tool if `tool_choice` forces
+ * a call and the message requests none. After tool results, only a forced call is made. A message requests a tool with
+ * "use", "call", "run" or "invoke" before its name, or with a name that is not a plain word (`get_weather`). A message
+ * with the word "tool" requests all tools that it names, or the first tool if it names none.
  */
 export function toolsToCall(ask: Ask): readonly Callable[] {
   const { toolChoice: choice } = ask;
@@ -70,7 +70,10 @@ function requestedTools(
   );
 }
 
-/** Returns true for names like `Read` and `search`, which a message may contain by chance, unlike `get_weather`. */
+/**
+ * Returns true for a name such as `Read` or `search`. A message may contain such a word by chance, unlike
+ * `get_weather`.
+ */
 function isPlainWord(name: string): boolean {
   return /^[A-Z]?[a-z]+$/.test(name);
 }
@@ -83,8 +86,9 @@ function isInvoked(prompt: string, name: string): boolean {
 }
 
 /**
- * Returns the input of a tool call: the first JSON object of the prompt, else arguments made from the tool's schema. A
- * custom tool gets the first fenced block of the prompt, else a text for its name.
+ * Returns the input of a tool call. This is the first JSON object of the prompt or, if the prompt has none, arguments
+ * made from the tool's schema. A custom tool gets the first fenced block of the prompt or, without such a block, a
+ * fixed text.
  */
 export function callInput(tool: Callable, prompt: string): string {
   if (tool.kind === "custom") {
@@ -97,7 +101,7 @@ export function callInput(tool: Callable, prompt: string): string {
   return JSON.stringify(isJsonObject(example) ? example : {});
 }
 
-/** The inputs of well-known clients' tools whose grammar rejects free text. */
+/** The inputs of tools of well-known clients. The grammars of these tools reject free text. */
 const CUSTOM_INPUTS: Readonly<Record<string, string>> = {
   apply_patch:
     "*** Begin Patch\n*** Add File: demo.txt\n+hello from the demo\n*** End Patch",

@@ -23,10 +23,11 @@ type DemoUpstream = (
 const DEFAULT_WORD_MS = 20;
 
 /**
- * Creates a `fetch` that simulates the providers of all three families (see `providers.ts`) without a network. It
- * reads requests and writes answers as the codec does, and rejects requests that it cannot serve.
+ * Creates a `fetch` that simulates the providers of all three families (see `providers.ts`) without a network. It reads
+ * requests and writes answers by the codec of the options, and rejects requests that this codec cannot read.
  *
- * It rejects like `fetch`: with the signal's reason for an aborted request, with a `TypeError` for an unknown host.
+ * Like the real `fetch`, it rejects with the signal's reason when the request is aborted, and with a `TypeError` for an
+ * unknown host.
  */
 export function createDemoUpstream(options: DemoOptions): DemoUpstream {
   const demo: Demo = {

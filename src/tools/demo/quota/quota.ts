@@ -7,8 +7,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * The tokens of one credit. Each exchange costs one credit in addition, so that a few exchanges are visible in the
- * quota.
+ * The number of tokens that cost one credit. Each exchange costs one credit more, so that even a few short exchanges
+ * are visible in the quota.
  */
 const TOKENS_PER_CREDIT = 100;
 
@@ -35,8 +35,8 @@ const ACCOUNTS: Readonly<
 };
 
 /**
- * Creates accounts that are already in use: their week is some days old, and their five-hour window has not begun. They
- * report their use, and never reject a request.
+ * Creates accounts that are already in use: the week of each account is some days old, and the five-hour window has not
+ * begun. The accounts report their use, and never reject a request.
  */
 export function createQuota(clock: Clock): Quota {
   const accounts = mapValues(ACCOUNTS, ({ limit, daysOld }) => ({
@@ -65,7 +65,7 @@ export interface CreditReading {
   readonly limit: number;
   /** The used credits, with fractions; may exceed the limit. */
   readonly used: number;
-  /** Milliseconds since 1970; `undefined` while the window has not begun. */
+  /** The end of the window, in milliseconds since 1970; `undefined` while the window has not begun. */
   readonly resetsAtMs: number | undefined;
 }
 
@@ -84,13 +84,13 @@ interface CreditWindowOptions {
   readonly limit: number;
   /** The credits per hour that other users of the account spend. */
   readonly othersPerHour: number;
-  /** The age of the first window, in milliseconds; `undefined` lets it begin with the first use. */
+  /** The age that the first window already has, in milliseconds. If `undefined`, a window begins with the first use. */
   readonly begunMsAgo?: number;
 }
 
 /**
- * Creates a meter whose numbers change with use and with time: others use the same account, and the end of a window
- * resets the use. It never rejects a request.
+ * Creates a count of used credits. The count grows with each use, and with time as if other users spent credits of the
+ * same account. The end of a window resets the count. No use is ever rejected.
  */
 export function createCreditWindow(
   { clock, lengthMs, limit, othersPerHour, begunMsAgo }: CreditWindowOptions,
