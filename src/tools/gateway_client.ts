@@ -22,7 +22,7 @@ interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The body of a POST; absent for a GET. */
   readonly body?: unknown;
-  /** The timeout of the response; the default leaves a model time to reason about one sentence. */
+  /** The timeout of the response. By default, a model has enough time to reason about one sentence. */
   readonly deadlineMs?: number;
 }
 
@@ -31,18 +31,18 @@ export interface GatewayResponse {
   readonly status: number;
   readonly type: string;
   readonly text: string;
-  /** The parsed text; `undefined` when it is not JSON. */
+  /** The text, parsed as JSON; `undefined` when the text is not JSON. */
   readonly body: JsonValue | undefined;
-  /** True for an error that a retry cannot solve. */
+  /** True for an error that occurs again when the request is repeated. */
   readonly isFinal: boolean;
 }
 
-/** The error of a request without a response; its message is the reason, as the end of a sentence. */
+/** The error of a request without a response. The message is the reason, as the end of a sentence. */
 export class NoResponse extends Error {
   override readonly name = "NoResponse";
-  /** True when a server is there, but the connection to it failed. */
+  /** True when there is a server at the address, but the connection to this server failed. */
   readonly isThere: boolean;
-  /** The message with advice, for a command that gets the address from {@linkcode readGatewayAddress}. */
+  /** The message, followed by advice for a command that gets the address from {@linkcode readGatewayAddress}. */
   readonly advised: string;
 
   constructor(
@@ -59,13 +59,13 @@ export class NoResponse extends Error {
 }
 
 /**
- * The longest response that is read, in bytes. A list of 10,000 models has some 8 MB, so a longer response does not
- * come from a gateway. The text of such a response is left empty.
+ * The longest response that is read, in bytes. Even a list of 10,000 models has only some 8 MB, so a longer response
+ * does not come from a gateway. The text of such a response is left empty.
  */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /**
- * Sends a request to a gateway. Follows no redirect, so that only this address receives the token.
+ * Sends a request to a gateway. Follows no redirect, so that no other address receives the token.
  *
  * @throws {NoResponse} When no response comes.
  */
@@ -107,13 +107,13 @@ export async function requestGateway(
   }
 }
 
-/** The settings with the gateway's address, as messages name them. */
+/** The option and the variable that set the gateway's address, in the words of messages. */
 const ADDRESS = "the address in --url or MODEL_GATEWAY_URL";
 
 /** The reason for a response that ended too early, as the end of a sentence. */
 export const BROKE_OFF = "the response broke off";
 
-/** The error of a failed read from a gateway; its message is one line for people, without the token. */
+/** The error of a failed read from a gateway. The message is one line for people and does not contain the token. */
 export class GatewayUnread extends CommandFailed {
   override readonly name = "GatewayUnread";
   /** True when a later request may succeed. */
@@ -135,7 +135,7 @@ export class GatewayUnread extends CommandFailed {
  * Reads a JSON body from a gateway.
  *
  * @param isWanted Returns true for a body of the expected shape.
- * @throws {GatewayUnread} For a status other than 200, and for another body.
+ * @throws {GatewayUnread} Without a response, for a status other than 200, and for a body of another shape.
  */
 export async function readGateway<Wanted>(
   options: RequestOptions,
@@ -167,14 +167,14 @@ function refusal(answer: GatewayResponse): string {
     : `the gateway responded with HTTP ${status}. ${message}`;
 }
 
-/** Returns the reason for a response that no gateway sends, as the end of a sentence. */
+/** Returns the reason why a response does not come from a gateway, as the end of a sentence. */
 export function notGateway({ status }: GatewayResponse): string {
   return status >= 502 && status <= 504
     ? `a proxy answers there (HTTP ${status}), but not the gateway behind it. Contact the administrator`
     : `the server there is not a Model Gateway (HTTP ${status}). Check ${ADDRESS}`;
 }
 
-/** Returns the headers of a request. Messages routes require the version; other routes ignore it. */
+/** Returns the headers of a request. The header `anthropic-version` is for Messages; other routes ignore it. */
 function headersFor(
   token: string | undefined,
   body: unknown,
@@ -191,7 +191,10 @@ function headersFor(
 
 const MAX_MESSAGE_CHARACTERS = 300;
 
-/** Returns the message of the gateway's error, safe for one line; `undefined` when the body holds no error. */
+/**
+ * Returns the message of an error that the gateway sent, shortened and safe to print in one line; `undefined` when the
+ * body holds no error.
+ */
 export function errorMessage({ body }: GatewayResponse): string | undefined {
   const error = isJsonObject(body) ? body.error : undefined;
   const message = isJsonObject(error) ? error.message : undefined;
@@ -200,7 +203,7 @@ export function errorMessage({ body }: GatewayResponse): string | undefined {
     : undefined;
 }
 
-/** The platform's errors for requests without a response, and their meanings; the first match wins. */
+/** The platform's error messages for requests without a response, and what each means. The first match counts. */
 const FAULTS: readonly (readonly [pattern: RegExp, fault: string])[] = [
   [
     /CaUsedAsEndEntity/,
@@ -223,15 +226,15 @@ const FAULTS: readonly (readonly [pattern: RegExp, fault: string])[] = [
 ];
 
 /**
- * Returns the reason why a server sent no response, as the end of a sentence; `undefined` when no server may be
- * there.
+ * Returns the reason why an existing server sent no response, as the end of a sentence. Returns `undefined` when the
+ * error does not prove that a server exists.
  */
 export function networkFault(error: unknown): string | undefined {
   const message = innermostMessage(error);
   return FAULTS.find(([pattern]) => pattern.test(message))?.[1];
 }
 
-/** Returns the first line of the message of the innermost cause: the outer errors only wrap it. */
+/** Returns the first line of the innermost cause's message. The outer errors only wrap this cause. */
 export function innermostMessage(error: unknown): string {
   if (!(error instanceof Error)) return "unknown error";
   if (error.cause instanceof Error) return innermostMessage(error.cause);
@@ -245,16 +248,17 @@ export const DEFAULT_URL = "http://127.0.0.1:8787";
 export interface GatewayAddress {
   /** The part of the URL before `/v1`, such as `http://127.0.0.1:8787`. */
   readonly base: string;
-  /** Empty when none is given. */
+  /** The token; empty when the command has no token. */
   readonly token: string;
 }
 
 /**
- * Reads the address of the gateway and the token for a command. An option wins over its environment variable.
+ * Reads the address of the gateway and the token for a command. An option takes precedence over its environment
+ * variable.
  *
  * @param values The values of the options `url` and `token`.
  * @param env Reads `MODEL_GATEWAY_URL` and `MODEL_GATEWAY_TOKEN` from the environment.
- * @throws {BadArguments} Without the token.
+ * @throws {BadArguments} For an address or a token that cannot be used.
  */
 export function readGatewayAddress(
   values: ReadonlyMap<string, string>,
@@ -282,8 +286,8 @@ export const NO_TOKEN =
   "there is no token. Set MODEL_GATEWAY_TOKEN or use --token";
 
 /**
- * Returns an address without the `/v1` or `/limits` at its end. Returns `undefined` for a text that is no URL, and for
- * a URL with credentials or a query.
+ * Returns a gateway's address without the `/v1` or `/limits` at its end. Returns `undefined` when the text is not an
+ * HTTP URL, or is a URL with credentials, a query or a fragment.
  */
 export function gatewayBase(text: string): string | undefined {
   const url = URL.parse(text);

@@ -8,7 +8,7 @@ export const HERE: CliIo = {
   env: (name) => Deno.env.get(name),
 };
 
-/** Ends the program with a message but no stack when its output cannot be written, as on a full disk. */
+/** Ends the program when its output cannot be written, as on a full disk. Prints a message without a stack. */
 function fail(reason: string): never {
   writeWhole(Deno.stderr, `Cannot write the output: ${reason}.\n`);
   Deno.exit(1);

@@ -6,11 +6,12 @@ const [command, ...rest] = Deno.args;
 
 /** Runs every command but `login`. */
 async function runOther(): Promise<number> {
-  // Only when compiled: from the source, with every permission, Deno would then refuse to read /dev/stdin, too.
+  // Only a compiled program gives up its permission to write. A program run from its sources has every permission, and
+  // without this one Deno would refuse to read /dev/stdin.
   if (Deno.build.standalone && command !== "token") {
     Deno.permissions.revokeSync({ name: "write" });
   }
-  // A server loads no other command, which saves time and memory.
+  // To save time and memory, a server loads no other command.
   if (command === "serve" && !rest.some(isHelp)) {
     const { runServe } = await import("./commands/serve.ts");
     return await runServe(rest, HERE);
@@ -19,6 +20,6 @@ async function runOther(): Promise<number> {
   return await runCli(Deno.args, HERE);
 }
 
-// Clients run `login` often, so it loads nothing else.
+// Clients run `login` often, so `login` loads no other command.
 const isLogin = command === "login";
 Deno.exit(isLogin ? await login(rest, HERE) : await runOther());

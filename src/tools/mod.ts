@@ -29,7 +29,7 @@ import { RECONCILE, runReconcile } from "./reconcile/command.ts";
 import { runUsage, USAGE } from "./usage/command.ts";
 import { identifyLog, openLog } from "@gateway/gateway/process";
 
-/** The parts of this machine that only some commands use. */
+/** This machine's clock, terminal and log files, for the commands that need them. */
 const MACHINE = {
   deadline: AbortSignal.timeout,
   identify: identifyLog,
@@ -123,13 +123,13 @@ The configuration file is --config, else MODEL_GATEWAY_CONFIG, else ./gateway.ya
 /** The assumed width of a terminal that does not report one. */
 const USUAL_COLUMNS = 80;
 
-/** Returns the width of the terminal in characters; undefined when standard output is not a terminal. */
+/** Returns the width of the terminal in characters; `undefined` when standard output is not a terminal. */
 function terminalColumns(): number | undefined {
   if (!Deno.stdout.isTerminal()) return undefined;
   return Deno.consoleSize().columns || USUAL_COLUMNS;
 }
 
-/** The build facts that `deno task compile` writes and embeds. */
+/** The file with the facts of a build. `deno task compile` writes this file and embeds it in the executable. */
 const BUILD_URL = new URL("../../dist/build.json", import.meta.url);
 
 /** Returns the output of `--version`: one line each for the version, the commit, Deno and V8. */
@@ -143,7 +143,10 @@ async function versionText(): Promise<string> {
   ].join("\n");
 }
 
-/** Returns the commit of an executable. Sources may differ from the last build, so they have none. */
+/**
+ * Returns the commit of an executable. A program run from its sources has no commit, because the sources may have
+ * changed.
+ */
 async function commit(): Promise<string> {
   if (!Deno.build.standalone) return "unknown: run from the source";
   const text = await Deno.readTextFile(BUILD_URL).catch(() => "null");

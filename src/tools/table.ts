@@ -6,8 +6,8 @@ export interface Column<Row> {
   readonly heading: string;
   readonly text: (row: Row) => string;
   /**
-   * True for words, false for numbers. Words begin at the left and need no heading beside them; numbers end at the
-   * right.
+   * True for words, false for numbers. Words begin at the left of their column, and numbers end at the right. When the
+   * columns do not fit the page, words are drawn without their heading.
    */
   readonly isWords?: boolean;
 }
@@ -23,7 +23,7 @@ export function wordColumn<Row>(
 /**
  * Returns a column with a bar for each row.
  *
- * @param amountOf Returns `undefined` for a row without a bar.
+ * @param amountOf Returns the amount that the bar of a row shows; `undefined` for a row without a bar.
  * @param options `most` is the amount of a full bar; `width` is in characters.
  */
 export function barColumn<Row>(
@@ -53,8 +53,8 @@ interface TableOptions<Row> extends Page {
 }
 
 /**
- * Draws rows under headings, one line each. When the columns do not fit the page, it draws the name of each row and,
- * below it, those facts that are not empty or 0.
+ * Draws rows under headings, one line for each row. When the columns do not fit the page, draws the name of each row,
+ * and below the name those facts that are not empty or 0.
  */
 export function drawTable<Row>(
   rows: readonly Row[],
@@ -90,7 +90,7 @@ function narrowLines<Row>(
 ): readonly string[] {
   const name = names.map(({ text }) => text(row)).filter((text) => text !== "")
     .join(INDENT);
-  // A no-break space keeps a fact on one line.
+  // No-break spaces keep each fact on one line.
   const shown = facts.map(({ heading, text, isWords }) => {
     const value = text(row);
     if (value === "" || value === "0") return "";
@@ -107,10 +107,10 @@ function narrowLines<Row>(
 const GAPS = ["  ", " "];
 
 /**
- * Aligns the cells of rows in columns. It leaves out empty columns.
+ * Aligns the cells of rows in columns. A column without text is left out.
  *
- * @param options `isLeft` returns true for a column whose cells begin at its left; the others end at its right.
- * `columns` is the width of the page; colour codes count as none.
+ * @param options `isLeft` returns true for a column whose cells begin at the left; the cells of other columns end at
+ * the right. `columns` is the width of the page. Colour codes take no width.
  * @returns A line for each row; `undefined` when the lines would be longer than `columns`.
  */
 export function alignColumns(
@@ -142,11 +142,11 @@ const FILLED = "█";
 const EMPTY = "░";
 
 /**
- * Draws a bar that is filled from the left. A share above 0 fills at least one cell, and a share below 100 leaves at
- * least one empty.
+ * Draws a bar that is filled from the left. A share above 0 fills at least one cell. A share below 100 leaves at least
+ * one cell empty.
  *
  * @param percent The filled share; less than 0 counts as 0, and more than 100 as 100.
- * @param options `width` is in characters; `style` is that of the filled cells.
+ * @param options `width` is in characters; `style` is the style of the filled cells.
  */
 export function drawBar(
   percent: number,
@@ -170,7 +170,7 @@ const SHORT = new Intl.NumberFormat("en", {
   maximumSignificantDigits: 3,
 });
 
-/** The smallest count that is shown with three digits. */
+/** From this count on, a count is shown with three digits only. */
 const LARGE = 100_000;
 
 /** Formats a count for a column: `99,999`, `100K`, `1.23B`. */
@@ -178,7 +178,7 @@ export function countText(count: number): string {
   return (count < LARGE ? EXACT : SHORT).format(count);
 }
 
-/** Formats an amount of dollars: `$1,234.50`, `$0.0012`; `–` for null, which means that nothing had a price. */
+/** Formats an amount of dollars: `$1,234.50`, `$0.0012`. Null means that nothing had a price, and becomes `–`. */
 export function dollarsText(dollars: number | null): string {
   return dollars === null ? "–" : amountText(dollars, "USD");
 }

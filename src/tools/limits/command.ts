@@ -64,10 +64,13 @@ async function printLimits(
 
 const DEFAULT_REFRESH_SECONDS = 60;
 
-/** One day. A wait of weeks would overflow the timer. */
+/** The longest time between two drawings: one day. The timer of a wait of weeks would overflow. */
 const MAX_REFRESH_SECONDS = 86_400;
 
-/** Draws the limits as often as the gateway allows, until a lasting failure or until the output is closed. */
+/**
+ * Draws the limits as often as the gateway allows. Ends when a failure cannot pass by itself, or when the output is
+ * closed.
+ */
 async function watchLimits(
   options: LimitsOptions,
   tools: LimitsTools,
@@ -94,7 +97,7 @@ function refreshSeconds(
   return Math.min(MAX_REFRESH_SECONDS, Math.max(1, seconds));
 }
 
-/** The quotas of the connections. Also the limits of the token, if the gateway reports limits. */
+/** The quotas of the connections, and the limits of the token if the gateway reports them. */
 interface LimitsReading {
   readonly list: QuotaList;
   readonly own?: readonly OwnLimits[] | undefined;
@@ -123,7 +126,10 @@ function render(
 /** Clears the screen and moves the cursor to its first line. */
 const FRESH_SCREEN = "\x1b[2J\x1b[H";
 
-/** Prepares one drawing of `--watch`: it replaces the last one on a terminal; a file gets it with its time. */
+/**
+ * Prepares one drawing of `--watch`. On a terminal, the drawing replaces the previous one. In a file, the time precedes
+ * it.
+ */
 function watched(
   drawing: string,
   { json }: LimitsOptions,

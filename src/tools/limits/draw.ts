@@ -32,7 +32,7 @@ import {
 } from "@gateway/base/text";
 
 interface DrawOptions extends Page {
-  /** Milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 
@@ -54,7 +54,7 @@ export function drawLimits(
   return drawn.join("\n");
 }
 
-/** Draws the limits of a token and its group alone. */
+/** Draws only the limits of a token and its group, without connections. */
 export function drawOwnLimits(
   own: readonly OwnLimits[],
   options: DrawOptions,
@@ -96,7 +96,7 @@ function connectionSection(
   const health = failing === undefined
     ? []
     : [paint("red", failingText(failing, nowMs))];
-  // The advice about an unreadable quota says that requests are unaffected, which these failures contradict.
+  // The advice about an unreadable quota says that requests are unaffected. If requests fail, this is not true.
   const isDenied = failing !== undefined && status === "unsupported";
   const windows = limits.length > 0
     ? limits
@@ -139,11 +139,11 @@ function calmLines(
 
 const INDENT = "  ";
 
-/** The narrowest useful bar. With less room, a window takes three lines instead of one. */
+/** The narrowest bar, in characters. When a line has no room for it, a window takes three lines instead of one. */
 const MIN_BAR = 10;
 const MAX_BAR = 30;
 
-/** Draws sections; their windows share the columns of one table. */
+/** Draws sections. The windows of all sections are aligned in the same columns. */
 function drawSections(
   sections: readonly Section[],
   { columns, paint, nowMs }: DrawOptions,
@@ -177,7 +177,7 @@ interface Row {
   readonly left: string;
   readonly used: string;
   readonly reset: string;
-  /** The warning of a window that needs attention; empty for others. */
+  /** The warning when the window needs attention; otherwise empty. */
   readonly notice: string;
   /** Draws the bar of the window with this width, in characters. */
   readonly bar: (width: number) => string;
@@ -200,7 +200,7 @@ function rowOf(
     notice: isNotable ? paint(style, LEVEL_TEXTS[level]) : "",
     bar: (width) => {
       if (percent !== null) return drawBar(percent, { width, style, paint });
-      // A stock has no size, so it has no bar.
+      // A stock has no size, so no bar is drawn for a stock.
       return isStock ? "" : paint("dim", UNKNOWN.repeat(width));
     },
   };
@@ -208,7 +208,7 @@ function rowOf(
 
 const UNKNOWN = "·";
 
-/** The colour of each level; the words beside the bar carry the same information. */
+/** The colour of each level. The words beside the bar say the same as the colour. */
 const STYLES: Readonly<Record<Level, Style>> = {
   unknown: "dim",
   plenty: "green",
@@ -218,7 +218,7 @@ const STYLES: Readonly<Record<Level, Style>> = {
   over: "magenta",
 };
 
-/** Draws each window in one line, with a bar of this width in characters; 0 draws none. */
+/** Draws each window in one line. `width` is the width of the bars in characters; with 0, no bar is drawn. */
 function wideLines(rows: readonly Row[], width: number): readonly string[] {
   const cells = rows.map(({ name, bar, left, used, reset, notice }) => [
     name,
@@ -232,7 +232,7 @@ function wideLines(rows: readonly Row[], width: number): readonly string[] {
   return alignColumns(cells, { columns: Infinity, isLeft }) ?? [];
 }
 
-/** Draws a window in three lines: its name, its bar and its numbers. */
+/** Draws a window in three lines: the name, the bar and the numbers. */
 function narrowLines(
   { name, left, used, reset, notice, bar }: Row,
   width: number,

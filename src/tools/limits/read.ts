@@ -8,7 +8,7 @@ import {
   type RequestTools,
 } from "../gateway_client.ts";
 
-/** The timeout of the list, longer than the gateway's own, so that the gateway's error arrives. */
+/** The timeout of the list. The gateway's own timeout is shorter, so that its error arrives here. */
 const DEADLINE_MS = 30_000;
 
 /**
@@ -25,7 +25,7 @@ export function readLimits(
   return readGateway(options, tools, isQuotaList);
 }
 
-/** The timeout of the usage. It is short because the quotas are ready to be drawn without it. */
+/** The timeout of the usage. It is short, because the quotas can be drawn without the usage. */
 const USAGE_DEADLINE_MS = 5000;
 
 /**
@@ -52,7 +52,7 @@ const windowSchema = z.object({
   ...{ used_percent: amount, period_count: amount },
 });
 
-/** Unknown fields are ignored, because the gateway may be newer than this program. */
+/** The shape of a list of limits. Unknown fields are ignored, because the gateway may be newer than this program. */
 const listSchema = z.object({
   object: z.literal("list"),
   refresh_after_seconds: z.number(),

@@ -52,20 +52,21 @@ interface LoginTools extends CliIo, IssuerTools {
 }
 
 /**
- * A token that stays valid for longer than this, in milliseconds, is printed and not renewed. So is a token in the
- * first half of its lifetime. Claude Code and Codex keep a printed token for five minutes.
+ * A token that stays valid for longer than this, in milliseconds, is printed and not renewed. A token in the first half
+ * of its lifetime is not renewed either. Claude Code and Codex keep a printed token for five minutes.
  */
 const ENOUGH_MS = 360_000;
 
 /**
- * The longest wait for another process, in milliseconds. Even with a request after the wait, the command ends within
- * the five seconds that Codex allows.
+ * The longest wait for another process that renews the token, in milliseconds. Even with a request after the wait, the
+ * command ends within the five seconds that Codex allows.
  */
 const TURN_MS = 500;
 
 /**
- * `login --issuer URL --client ID`: prints a token for the gateway. A stored login needs no person: its token is
- * printed, or renewed with the refresh token. Of several processes, one renews the token for all.
+ * `login --issuer URL --client ID`: prints a token for the gateway. If a login is stored, no person is needed: the
+ * stored token is printed, or is first renewed with the refresh token. Of several processes, one renews the token for
+ * all.
  *
  * @returns The exit code.
  */
@@ -88,7 +89,7 @@ async function currentLogin(
 ): Promise<Login> {
   const before = kept.read();
   if (before !== undefined && isNew(before, tools)) return before;
-  // When the renewal fails, the old token serves until it expires.
+  // If the renewal fails, the old token is used until it expires.
   const lives = before !== undefined && tools.now() < before.untilMs;
   const renewed = await renew(known, kept, tools).catch((error) => {
     if (error instanceof LoginFault && lives) return undefined;
@@ -118,7 +119,7 @@ function renew(
 ): Promise<Login | undefined> {
   const startedMs = tools.now();
   return kept.alone(async () => {
-    // Another process may have renewed it while this one waited.
+    // Another process may have renewed the login while this process waited.
     const login = kept.read();
     if (login === undefined || isNew(login, tools)) return login;
     if (tools.now() - startedMs > TURN_MS) {

@@ -3,7 +3,7 @@ import type * as Network from "@gateway/gateway/network";
 import { LOGIN, runLogin } from "./command.ts";
 import { openLogin } from "./kept_login.ts";
 
-/** The module of the network, resolved at run time so that Deno loads it only for a login that needs it. */
+/** The module of the network. It is resolved at run time, so that Deno loads it only when a login needs the network. */
 const NETWORK = import.meta.resolve("@gateway/gateway/network");
 
 /** Runs `login` on this machine. @returns The exit code. */

@@ -15,15 +15,15 @@ export interface IssuerTools extends RequestTools {
   readonly wait: (ms: number) => Promise<void>;
 }
 
-/** The longest wait for a response, in milliseconds. Codex ends a command after five seconds. */
+/** The longest wait for a response, in milliseconds. Codex allows a command five seconds. */
 const RESPONSE_MS = 4000;
 
-/** The lifetime of a token whose response names none, in seconds. */
+/** The assumed lifetime of a token when the issuer's response names no lifetime, in seconds. */
 const UNKNOWN_LIFE_S = 300;
 
 /**
- * Signs a person in by the device flow (RFC 8628), at the addresses of the issuer's discovery document (OpenID Connect
- * Discovery 1.0).
+ * Signs a person in by the device flow (RFC 8628). The issuer's discovery document (OpenID Connect Discovery 1.0) names
+ * the addresses of this flow.
  *
  * @param show Shows a line to the person.
  * @throws {LoginFault}
@@ -52,7 +52,7 @@ export async function signIn(
       client_id: known.client,
     }, tools).catch(() => undefined);
     if (asked?.ok) return loginOf(asked.body, { tokenUrl }, tools);
-    // RFC 8628, section 3.5: slower after a lost connection, too.
+    // By RFC 8628, section 3.5, the program also asks less often after a lost connection.
     if (asked === undefined || asked.body.error === "slow_down") {
       everyMs += 5000;
     } else if (asked.body.error !== "authorization_pending") {
@@ -63,10 +63,10 @@ export async function signIn(
 }
 
 /**
- * Gets a new token for a login.
+ * Gets a new token for a login by the refresh token.
  *
- * @returns `undefined` when the issuer accepts the login no more.
- * @throws {LoginFault} When there is no token for another reason.
+ * @returns The login with the new token; `undefined` when the person must sign in again.
+ * @throws {LoginFault} When the issuer gives no token for another reason.
  */
 export async function refresh(
   { refreshToken, tokenUrl }: Login,
@@ -88,7 +88,7 @@ function fieldsOf({ client, scope, audience }: LoginClient) {
   return { client_id: client, scope, ...(audience ? { audience } : {}) };
 }
 
-/** Reads the addresses of an issuer. */
+/** Reads the addresses of an issuer's device flow from its discovery document. */
 async function discover(
   { issuer }: LoginClient,
   tools: IssuerTools,
@@ -118,7 +118,7 @@ function loginOf(
   before: { readonly tokenUrl: string; readonly refreshToken?: string },
   { now }: IssuerTools,
 ): Login {
-  // The gateway verifies JWTs. Where the access token is none, as at Google, the ID token is one.
+  // The gateway accepts only JWTs. If the access token is no JWT, as at Google, the ID token is used.
   const token = [body.access_token, body.id_token].map(nonEmptyText)
     .find((text) => /^[\w-]+\.[\w-]+\.[\w-]+$/.test(text ?? ""));
   if (token === undefined) {
@@ -135,13 +135,13 @@ function loginOf(
   };
 }
 
-/** Returns a number of seconds in milliseconds. Some issuers write it as a text. */
+/** Converts seconds to milliseconds. Some issuers write the number of seconds as a text. */
 function seconds(value: unknown, otherwise: number): number {
   const found = Number(value);
   return (found > 0 ? found : otherwise) * 1000;
 }
 
-/** Returns the fault of a refused login. The issuer's error code and description hold no secret. */
+/** Returns the error for a login that the issuer refused. The issuer's error code and description hold no secret. */
 function refusal(body: JsonObject): LoginFault {
   const words = [body.error, body.error_description].flatMap((one) =>
     nonEmptyText(one) ?? []

@@ -1,21 +1,21 @@
 import { nonEmptyText, objectOf, parseJson } from "@gateway/base/json";
 import { CommandFailed } from "../arguments.ts";
 
-/** The reason why there is no token, in whole sentences. */
+/** The error of a command that has no token. The message consists of whole sentences. */
 export class LoginFault extends CommandFailed {
   override readonly name = "LoginFault";
 }
 
-/** A program that people sign in to, under its names at the issuer. */
+/** A program that people sign in to. The issuer knows the program by these values. */
 export interface LoginClient {
   readonly issuer: string;
   readonly client: string;
   readonly scope: string;
-  /** The audience to request; some issuers choose the token's audience by this parameter. */
+  /** The audience to request. Some issuers set the token's audience by this parameter. */
   readonly audience: string | undefined;
 }
 
-/** A login, as its file has it. Times are in milliseconds since 1970. */
+/** A login, as it is stored in its file. Times are in milliseconds since 1970. */
 export interface Login {
   readonly token: string;
   readonly fromMs: number;
@@ -27,16 +27,16 @@ export interface Login {
 /** The place of one login on this machine. */
 export interface KeptLogin {
   /**
-   * Returns the login; `undefined` when there is none. Each method throws {@linkcode LoginFault} when the system
-   * refuses.
+   * Returns the login; `undefined` when there is none. Each method throws {@linkcode LoginFault} when the system does
+   * not allow to read or write the file.
    */
   read(): Login | undefined;
   write(login: Login): Promise<void>;
-  /** Runs a task under a lock that all processes share for this login, if the login can be written. */
+  /** Runs a task under a lock of this login, which all processes share. Fails if the login cannot be written. */
   alone<Result>(task: () => Promise<Result>): Promise<Result>;
 }
 
-/** Returns the folder of logins of the user; `undefined` when there is no home. */
+/** Returns the folder of the user's logins; `undefined` when the environment names no home folder. */
 export function loginFolder(
   env: (name: string) => string | undefined,
 ): string | undefined {
@@ -47,8 +47,8 @@ export function loginFolder(
 }
 
 /**
- * Opens the file of a login. Its folder and its files are the user's alone (modes 700 and 600). The system holds the
- * lock, so it ends with the process.
+ * Opens the file of a login. Only the user may read the folder and its files (modes 700 and 600). The system holds the
+ * lock and releases it when the process ends.
  */
 export function openLogin(folder: string, known: LoginClient): KeptLogin {
   const path = `${folder}/${nameOf(known)}.json`;
@@ -80,7 +80,7 @@ export function openLogin(folder: string, known: LoginClient): KeptLogin {
       await Deno.mkdir(folder, own).catch(refuse);
       const options = { create: true, write: true, mode };
       using file = await Deno.open(`${path}.lock`, options).catch(refuse);
-      // An older lock file does not prove that the folder takes a new file.
+      // The lock file may be from an earlier run, so it does not prove that the folder accepts a new file.
       await Deno.remove(await Deno.makeTempFile({ dir: folder }).catch(refuse));
       await file.lock(true);
       return await task();
@@ -89,8 +89,8 @@ export function openLogin(folder: string, known: LoginClient): KeptLogin {
 }
 
 /**
- * Returns the name of the login's file, a hash of its client. It is FNV-1a, because the platform's hashes would double
- * the time of the command. The file holds the client, too, because two clients may have the same hash.
+ * Returns the name of the login's file: a hash of the client. The hash is FNV-1a, because with the platform's hashes
+ * the command would take twice as long. Two clients may have the same hash, so the file also holds the client.
  */
 function nameOf(known: LoginClient): string {
   let hash = 0x811c9dc5;

@@ -1,7 +1,8 @@
 import { PROVIDER_ID, type Snippet } from "@gateway/page/wording";
 
 /**
- * The environment variable with the value of the header. The printed settings set it to the name of the git repository.
+ * The environment variable that holds the value of the header. The printed settings set the variable to the name of the
+ * git repository.
  */
 const PROJECT = "PROJECT";
 
@@ -9,7 +10,7 @@ const RECIPE =
   `export ${PROJECT}="$(basename "$(git rev-parse --show-toplevel)")"`;
 
 /**
- * How clients add a header to their requests:
+ * The settings with which clients add a header to their requests:
  *
  * - `ANTHROPIC_CUSTOM_HEADERS`: code.claude.com/docs/en/env-vars
  * - `env_http_headers`: developers.openai.com/codex/config-reference
@@ -38,7 +39,10 @@ function javaScript(header: string): string {
   return `// one more option of the client\ndefaultHeaders: { "${header}": "billing" }`;
 }
 
-/** Returns how a client sends a header of `server.attribution`; `undefined` when the client's way is not known. */
+/**
+ * Returns the settings with which a client sends a header of `server.attribution`; `undefined` for a client whose
+ * settings are not known.
+ */
 export function attributionSnippet(
   clientId: string,
   header: string,

@@ -68,8 +68,8 @@ const STEPS: readonly Step[] = [
 const NAME_WIDTH = Math.max(...STEPS.map(({ name }) => name.length));
 
 /**
- * `setup CLIENT --check`: sends the client's requests to the gateway, one step after another until the first failure.
- * Prints a line for each step.
+ * `setup CLIENT --check`: sends the client's requests to the gateway, one step after another, and stops at the first
+ * failure. Prints a line for each step.
  *
  * @returns The exit code.
  */
@@ -104,14 +104,16 @@ export async function checkSetup(
 const DAEMON_NOTE =
   `Codex's background server runs. It keeps the ${TOKEN_VARIABLE} of its start: after a new token, choose /daemon in Codex, then Restart background server.`;
 
-/** Returns true when Codex's background server runs: its socket is there. */
+/** Returns true when Codex's background server runs. While it runs, its socket exists. */
 async function hasDaemon({ env }: CliIo): Promise<boolean> {
   const home = env("CODEX_HOME") ?? `${env("HOME")}/.codex`;
   return await Deno.lstat(`${home}/app-server-control/app-server-control.sock`)
     .then(() => true, () => false);
 }
 
-/** Sends a request without the token: the token is sent only to a gateway. */
+/**
+ * Sends a request without the token. The token is sent only after this step, when the server is known to be a gateway.
+ */
 async function reach(trial: Trial): Promise<string> {
   const url = `${trial.base}/v1/models`;
   try {
@@ -260,7 +262,7 @@ function advice(
     case 404:
       return "Name one of your models with --model";
     case 429:
-      // The error of a token's limit already names the command that shows it.
+      // The error about a token's limit already names the command that shows the limit.
       if (message.includes("model-gateway usage")) return "";
       return "Wait, and see the remaining quota with model-gateway limits";
     default:

@@ -14,8 +14,9 @@ import { readSetupOptions, SETUP, type SetupOptions } from "./options.ts";
 import { chooseModels, readModels, unlistedHint } from "./read_models.ts";
 
 /**
- * `setup CLIENT`: prints the settings of a client to standard output, so that they can be piped, and the instructions
- * for them to standard error. With `--check`, it tests the client's requests; without a client, it lists all clients.
+ * `setup CLIENT`: prints the settings of a client to standard output, so that they can be piped. Prints the
+ * instructions for the settings to standard error. With `--check`, it tests the client's requests; without a client, it
+ * lists all clients.
  *
  * @returns The exit code.
  */
@@ -80,7 +81,10 @@ function formatSnippet({ title, text }: Snippet): string {
   return `\n# ${title}\n\n${text}\n`;
 }
 
-/** Returns the models of the token; without a token or a gateway, only the model of `--model`. */
+/**
+ * Returns the models of the token. Without a token, or when the gateway cannot be read, returns only the model of
+ * `--model`.
+ */
 async function modelsOf(
   options: SetupOptions,
   tools: CliIo & RequestTools,

@@ -66,7 +66,7 @@ export interface SetupOptions extends GatewayAddress {
  * Reads the arguments of `setup`.
  *
  * @returns `undefined` when no client is named.
- * @throws {BadArguments} Without the token.
+ * @throws {BadArguments} For arguments that cannot be used, and without a token that is needed.
  */
 export function readSetupOptions(
   { values, flags, operands: [name, ...others] }: Arguments,
@@ -93,14 +93,16 @@ export function readSetupOptions(
   return { ...address, client, model, check, tokenCommand, header };
 }
 
-/** Returns the fault of a missing token. `setup` runs no other program, so the shell must run the token command. */
+/**
+ * Returns the message for a missing token. `setup` runs no other program, so only the shell can run the token command.
+ */
 function noToken(tokenCommand: string | undefined): string {
   return tokenCommand === undefined
     ? NO_TOKEN
     : `there is no token to list the models with. Begin the line with ${TOKEN_VARIABLE}="$(${tokenCommand})"`;
 }
 
-/** Returns the reason why a client cannot run a command for its token, or `undefined`. */
+/** Returns the reason why `--token-command` cannot be used; `undefined` when it can be used. */
 function tokenCommandFault(
   command: string,
   { name, readsEnvironment }: Client,
@@ -117,7 +119,7 @@ function tokenCommandFault(
     : `${name} stores its token, so it has no use for --token-command`;
 }
 
-/** Returns the fault of an unknown client. It repeats only a text that looks like a name: others may be secrets. */
+/** Returns the message for an unknown client. Quotes only a text that looks like a name: other texts may be secrets. */
 function unknownClient(name: string): string {
   const several = CLIENT_IDS.filter((id) => id.startsWith(`${name}-`));
   if (several.length > 0) {

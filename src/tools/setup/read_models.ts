@@ -19,7 +19,7 @@ import {
 import { endSentence, plainText } from "@gateway/base/text";
 import { CommandFailed } from "../arguments.ts";
 
-/** The error of a failed setup; its message gives the reason and an instruction. */
+/** The error of a failed setup. The message gives the reason and an instruction. */
 export class SetupFailed extends CommandFailed {
   override readonly name = "SetupFailed";
 
@@ -31,7 +31,7 @@ export class SetupFailed extends CommandFailed {
 /**
  * Reads the models of a token.
  *
- * @throws {GatewayUnread} When the gateway returns none.
+ * @throws {GatewayUnread} When the gateway returns no list of models.
  */
 export async function readModels(
   { base, token }: GatewayAddress,
@@ -48,7 +48,7 @@ function isModelList(
   return isJsonObject(value) && Array.isArray(value.data);
 }
 
-/** Parses a model; returns none for an id with characters that settings cannot hold. */
+/** Parses an entry of the list of models. Returns no model when the id has characters that settings cannot hold. */
 function modelOf(entry: JsonValue): readonly Model[] {
   if (!isJsonObject(entry)) return [];
   const { id, protocols, native_protocols: native, display_name: name } = entry;
@@ -83,10 +83,10 @@ function sizeIn(value: JsonValue | undefined): number | undefined {
 }
 
 /**
- * Chooses the models for the settings of a client; the client's first model comes first.
+ * Chooses the models for the settings of a client. The first of them is the model that the client uses.
  *
- * @param wanted The model of `--model`. It need not be listed, because some unlisted names work.
- * @throws {SetupFailed} When the client cannot use this model, or any model.
+ * @param wanted The model of `--model`. The list need not contain this model, because some unlisted names work.
+ * @throws {SetupFailed} When the client cannot use the wanted model or, without a wanted model, any model of the list.
  */
 export function chooseModels(
   models: readonly Model[],
@@ -128,7 +128,7 @@ function speaks({ name, protocols }: Client): string {
   }`;
 }
 
-/** Returns a warning about a model that is not in the list; `undefined` when it is. */
+/** Returns a warning about a model that is not in the list; `undefined` when the list contains the model. */
 export function unlistedHint(
   models: readonly Model[],
   id: string,
