@@ -131,13 +131,13 @@ export const runReconcile: Run<ReconcileTools> = command(
   },
 );
 
-/** The connections of a bill, all to one provider. */
+/** The connections that a bill is for, all to one provider. */
 interface Billed {
   readonly connections: readonly [Connection, ...Connection[]];
   readonly provider: Provider;
 }
 
-/** Returns the named connection; without a name, all connections to the only provider that reports a bill. */
+/** Returns the named connection. Without a name, returns all connections to the only provider that reports a bill. */
 function choose(
   all: readonly Connection[],
   name: string | undefined,

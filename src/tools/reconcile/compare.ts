@@ -34,7 +34,7 @@ export const CAUSES = {
 interface Cause {
   readonly cause: keyof typeof CAUSES;
   readonly usd: number;
-  /** The line to correct in the configuration, or a remark; empty for other causes. */
+  /** The line that corrects the configuration, or a remark; empty for a cause that needs neither. */
   readonly detail: string;
 }
 
@@ -53,15 +53,22 @@ interface Cell {
   readonly kind: BilledKind;
   billed: number;
   billedUsd: number;
-  /** The logged tokens with a cost, and their cost by the configuration's prices. */
+  /**
+   * The logged tokens whose requests have a cost in the log, and the cost of these tokens by the configuration's
+   * prices.
+   */
   priced: number;
   pricedUsd: number;
   /**
-   * The logged tokens without a cost, and what they cost by the configuration's prices; 0 for a model without a price.
+   * The logged tokens whose requests have no cost in the log, and the cost of these tokens by the configuration's
+   * prices; 0 for a model without a price.
    */
   unpriced: number;
   unpricedUsd: number;
-  /** The estimated tokens, the number of requests with estimates, and the number of requests without. */
+  /**
+   * The estimated tokens (`estimated`), the number of requests with estimated tokens (`unsure`), and the number of
+   * other requests (`exact`).
+   */
   estimated: number;
   unsure: number;
   exact: number;
@@ -73,15 +80,15 @@ interface Row {
   readonly model: string;
   readonly cells: Map<string, Cell>;
   logUsd: number;
-  /** `undefined` while the bill counts no requests. */
+  /** The number of requests on the bill; `undefined` while no line of the bill has counted requests. */
   billedRequests: number | undefined;
   requests: number;
   unsure: number;
-  /** Attempts without a response, which the provider may bill. */
+  /** The number of attempts without a response. The provider may bill such attempts. */
   unanswered: number;
 }
 
-/** A log and a bill that are being compared. */
+/** A comparison of a log with a bill, to which their lines are added. */
 interface Comparing {
   addRequest(request: LoggedRequest): void;
   addBill(lines: readonly BillLine[]): void;
@@ -142,7 +149,7 @@ export function createComparison(
       if (models === undefined) return;
       for (const use of [request, ...request.others]) {
         const { model = "", costUsd } = use;
-        // The bill leaves out a refusal whose rate makes it free.
+        // The bill does not contain refused requests for which a rate sets the price to zero.
         const isFree = request.refusal !== undefined && costUsd === 0;
         if (isFree || use.inputTokens + use.outputTokens === 0) continue;
         const row = rowOf(day, model);
@@ -175,7 +182,7 @@ export function createComparison(
   };
 }
 
-/** The fields of a cell with the log's amounts. */
+/** The fields of a cell that hold amounts from the log. */
 const LOGGED = [
   "priced",
   "pricedUsd",
@@ -186,7 +193,7 @@ const LOGGED = [
   "exact",
 ] as const;
 
-/** Moves logged tokens at a special price to the usual price, if the bill has no tokens at that special price. */
+/** Moves logged tokens from a special price to the usual price, if the bill has no tokens at that special price. */
 function foldUnknown(row: Row): void {
   const cells = [...row.cells.values()];
   const billed = cells.filter((cell) => cell.billed > 0).map(({ when }) =>
@@ -201,7 +208,10 @@ function foldUnknown(row: Row): void {
   }
 }
 
-/** Returns the configuration's id of a model on the bill, or the provider's name. */
+/**
+ * Returns the configuration's id of a model that the bill names. Returns the provider's name when the configuration has
+ * no such model.
+ */
 function modelId(name: string, models: readonly ConnectionModel[]): string {
   const found = models.find(({ upstream }) => upstream === name) ??
     models.find(({ upstream }) => isFormOf(name, upstream));
@@ -226,12 +236,14 @@ function cellOf({ cells }: Row, when: string, kind: BilledKind): Cell {
 }
 
 /**
- * The smallest amount that counts as a cause, in dollars. Smaller ones come from rounding: costs to nano-dollars, bills
- * to parts of a cent.
+ * The smallest amount that counts as a cause, in dollars. Smaller amounts come from rounding: costs are rounded to
+ * nano-dollars, bills to parts of a cent.
  */
 const MIN_USD = 0.0001;
 
-/** The relative change of a token's mean price that may come from another mix of tokens. */
+/**
+ * If a mean price per token differs by less than this share, another mix of input and output tokens may be the reason.
+ */
 const MIX_ERROR = 0.03;
 
 /** Returns the difference of a row with its causes. */
@@ -255,14 +267,14 @@ function explain(row: Row, all: readonly Row[]): Difference {
       continue;
     }
     const logged = priced + unpriced;
-    // The tokens without a cost may be another mix of kinds.
+    // The mean price also counts the tokens without a cost, because they may be another mix of kinds.
     const own = unpricedUsd > 0
       ? (cell.pricedUsd + unpricedUsd) / logged
       : priced > 0
       ? cell.pricedUsd / priced
       : undefined;
     const mean = priceOf(cell, all.filter((one) => one.model === model));
-    // A price for all kinds of tokens is inexact when other users sent another mix of kinds.
+    // The mean price of all kinds of tokens is inexact when other users of the key sent another mix of kinds.
     const isMix = kind === "all" && billed !== logged && own !== undefined &&
       mean !== undefined && Math.abs(mean / own - 1) < MIX_ERROR;
     const price = isMix ? own : mean ?? own ?? 0;
@@ -282,14 +294,17 @@ function explain(row: Row, all: readonly Row[]): Difference {
     const [cause, detail] = nameOf(cell, price / own, row);
     add(cause, cell.pricedUsd * (price / own - 1), detail);
   }
-  // The log was written under other prices than the configuration has now.
+  // The costs in the log may be by older prices than the configuration has now.
   add("price_changed", pricedUsd - logUsd, "the log has older prices");
   for (const [cause, usd] of surplusOf(row, value)) add(cause, usd);
   const list = [...causes.values()];
   return { day, model, providerUsd, logUsd, causes: list };
 }
 
-/** Returns the provider's dollars per token, from another day if it billed none on this day. */
+/**
+ * Returns the provider's dollars per token. If the provider billed no such tokens on this day, takes the price of
+ * another day.
+ */
 function priceOf(cell: Cell, days: readonly Row[]): number | undefined {
   const { kind, when } = cell;
   const found = [cell, ...days.map(({ cells }) => cells.get(`${kind} ${when}`))]
@@ -297,12 +312,15 @@ function priceOf(cell: Cell, days: readonly Row[]): number | undefined {
   return found && found.billedUsd / found.billed;
 }
 
-/** Returns true for prices that differ by no more than rounding explains. */
+/** Returns true when the difference of two prices may come from rounding. */
 function isAlike(one: number, other: number): boolean {
   return one === other || Math.abs(one / other - 1) < 0.001;
 }
 
-/** Returns the cause of a price that is `ratio` times the configured one, and the line that would correct it. */
+/**
+ * Returns the cause why the provider's price is `ratio` times the configured price, and the line that corrects the
+ * configuration.
+ */
 function nameOf(
   { kind, when, priced, pricedUsd }: Cell,
   ratio: number,
@@ -325,7 +343,10 @@ function nameOf(
   return [cause, `${name}: ${perMillion}`];
 }
 
-/** Divides the cost that only the bill has: a part for requests without usage, the rest for other users. */
+/**
+ * Divides the cost that only the bill has into causes: a part for requests whose usage is unknown, and the rest for
+ * other users of the key.
+ */
 function surplusOf(
   { requests, unsure, unanswered, billedRequests = Infinity }: Row,
   { surplus, logged, noUsage }: Readonly<

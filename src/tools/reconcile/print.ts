@@ -9,9 +9,9 @@ interface Comparison {
   readonly differences: readonly Difference[];
   readonly providerUsd: number;
   readonly logUsd: number;
-  /** The sum of the models' absolute differences. A model's difference is taken over all days. */
+  /** The sum of the absolute differences of the models. The difference of a model is taken over all days together. */
   readonly differencePercent: number;
-  /** The sum of the absolute amounts per model that no cause explains. */
+  /** The sum of the absolute amounts that no cause explains. The amount of a model is taken over all days together. */
   readonly unexplainedPercent: number;
 }
 
@@ -88,7 +88,7 @@ export function comparisonCsv(
   return [[...head, ...names, "unexplained"], ...rows].map(csvLine).join("");
 }
 
-/** Draws a comparison for people: the models, then the causes, the largest amounts first. */
+/** Draws a comparison for people: first the models, then the causes. In each part, the largest amounts come first. */
 export function drawComparison(comparison: Comparison, page: Page): string {
   const { differences, differencePercent, unexplainedPercent } = comparison;
   const models = summedBy(differences, ({ model }) => model, differenceOf);

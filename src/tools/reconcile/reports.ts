@@ -7,21 +7,24 @@ import { requestGateway, type RequestTools } from "../gateway_client.ts";
 import { plainText } from "@gateway/base/text";
 import type { Days } from "../usage/add_logs.ts";
 
-/** What a provider bills: tokens of one kind, all tokens in one sum, or its own tools. */
+/** What a line of a bill is for: tokens of one kind, tokens of all kinds together, or the provider's own tools. */
 export type BilledKind = keyof Prices | "all" | "tools";
 
-/** A line of a provider's bill. A provider may report requests in lines without tokens and dollars. */
+/**
+ * A line of a provider's bill. Some providers report the number of requests in separate lines without tokens and
+ * dollars.
+ */
 export interface BillLine {
   /** The day in UTC, such as `2026-11-21`. */
   readonly day: string;
-  /** The provider's name of the model; empty for its tools. */
+  /** The provider's name of the model; empty for the provider's tools. */
   readonly model: string;
-  /** The condition of a special price, as the `when` of a rate; empty for the usual price. */
+  /** The condition of a special price, written as the `when` of a rate; empty for the usual price. */
   readonly when: string;
   readonly kind: BilledKind;
   readonly tokens: number;
   readonly usd: number;
-  /** `undefined` when the line does not count them. */
+  /** The number of requests; `undefined` when the line does not count requests. */
   readonly requests: number | undefined;
 }
 
@@ -30,19 +33,22 @@ export const DAY_MS = 86_400_000;
 /** A provider that reports what its keys cost. */
 export interface Provider {
   readonly name: string;
-  /** True when its bill lists regions and speeds separately. */
+  /** True when the provider's bill lists regions and speeds separately. */
   readonly isByRegion: boolean;
-  /** True when the bill has a sum for each kind of tokens. */
+  /** True when the provider's bill has a sum for each kind of tokens. */
   readonly isSplit: boolean;
-  /** A prompt of more tokens than this has another price on the bill. */
+  /** A prompt with more tokens than this has a special price on the bill. */
   readonly longOver: number;
   /** The number of past days that the provider reports. */
   readonly lastDays: number;
-  /** The paths of the provider's reports, with the constant part of the query. */
+  /** The paths of the provider's reports. Each path ends with the part of the query that is always the same. */
   readonly paths: readonly string[];
-  /** Returns the query for these days, the end excluded. Absent when the provider always reports all days. */
+  /**
+   * Returns the part of the query that selects these days; `end` is not included. Absent when the provider always
+   * reports all days.
+   */
   readonly range?: (start: Date, end: Date) => Readonly<Record<string, string>>;
-  /** The parameter for the id of a key. */
+  /** The parameter of the query that selects a key by its id. */
   readonly keyParameter: string;
   headers(adminKey: string): Readonly<Record<string, string>>;
 }
@@ -98,7 +104,7 @@ function bearer(adminKey: string) {
   return { authorization: `Bearer ${adminKey}` };
 }
 
-/** The providers with a report, by the services of their connections. */
+/** The providers that report bills, by the services of the connections to them. */
 export const PROVIDERS: Readonly<Partial<Record<ServiceName, Provider>>> = {
   anthropic: ANTHROPIC,
   openai: OPENAI,
@@ -110,8 +116,8 @@ const word = z.string().nullish();
 const count = z.number().nullish().transform((value) => value ?? 0);
 
 /**
- * Parses a number or its decimal text. Any other value, or one too large for a bill, is NaN, so that the error can name
- * its line.
+ * Parses an amount: a number, or its decimal text. Returns NaN for any other value and for an amount too large for a
+ * bill, so that the error can name the line with this amount.
  */
 const money = z.unknown().transform((value) => {
   const isDecimal = typeof value === "number" ||
@@ -119,7 +125,7 @@ const money = z.unknown().transform((value) => {
   return isDecimal && Math.abs(Number(value)) < 1e12 ? Number(value) : NaN;
 });
 
-/** The kinds of Anthropic's `token_type` and of OpenAI's line items. */
+/** The kinds of tokens, by Anthropic's `token_type` and by the names in OpenAI's line items. */
 const KINDS: Readonly<Record<string, BilledKind>> = {
   uncached_input_tokens: "input",
   cache_read_input_tokens: "cachedInput",
@@ -182,7 +188,7 @@ const anthropicLine = z.object({
   ];
 });
 
-/** A line item such as `priority | gpt-5.6-sol, cached input, long context`. */
+/** Matches a line item such as `priority | gpt-5.6-sol, cached input, long context`. */
 const LINE_ITEM_REGEXP =
   /^(?:([a-z ]+) \| )?([^,|]+), ([^,]+)(, long context)?$/;
 
@@ -235,7 +241,7 @@ const pageSchema = z.object({
 /** The providers' words for the usual price. */
 const USUAL = ["standard", "default", "auto", "global", "not_available"];
 
-/** Returns the condition of a usage's price on a provider's bill, as the `when` of a rate. */
+/** Returns the condition of the price at which a provider bills a usage, written as the `when` of a rate. */
 export function whenOf(
   { inputTokens, serviceTier, inferenceGeo, speed }: Usage,
   { longOver, isByRegion }: Provider,
@@ -253,7 +259,7 @@ function conditions(
   return Object.entries(words).flatMap(([name, word]) =>
     !word || USUAL.includes(String(word))
       ? []
-      // Reports divide a tier further: priority_on_demand, flex_discount.
+      // Reports divide a tier into several, such as priority_on_demand and flex_discount.
       : [`${name}: ${String(word).replace(/^(priority|flex)_.*/, "$1")}`]
   ).join(", ");
 }
@@ -264,7 +270,7 @@ function conditions(
  * @throws {Error} With a reason for people, when the pages are no report of these providers.
  */
 export function readReport(text: string): readonly BillLine[] {
-  // Between two pages: outside of a string, JSON never has `}` before `{`.
+  // Pages are split between `}` and `{`. Within a page, only a string can contain `}` directly before `{`.
   const pages = text.split(/(?<=\})\s*(?=\{)/).map(readPage);
   if (pages.at(-1)?.next) throw new Error("its last page is missing");
   return pages.flatMap(({ lines }) => lines);
@@ -290,10 +296,13 @@ function readPage(text: string) {
   };
 }
 
-/** The most pages of a report. With 1,000 lines each, they hold 31 days of 50 models in every tier and region. */
+/**
+ * The most pages of a report. With 1,000 lines a page, this is enough for 31 days of 50 models in every tier and
+ * region.
+ */
 const MAX_PAGES = 500;
 
-/** The most lines of a bill, some 150 MB. */
+/** The most lines of a bill. So many lines take some 150 MB of memory. */
 const MAX_LINES = 1_000_000;
 
 /**
@@ -313,7 +322,7 @@ export async function fetchReport(
   },
   { tools, onPage }: {
     readonly tools: RequestTools;
-    /** Called before each page, with its number. */
+    /** Called before each page is fetched, with the number of the page. */
     readonly onPage: (page: number) => void;
   },
 ): Promise<readonly BillLine[]> {

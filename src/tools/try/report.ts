@@ -3,10 +3,10 @@ import { configLine, strictest } from "@gateway/codecs";
 import { alignColumns } from "../table.ts";
 import { lessonsOf, sentOf, type TrialResult } from "./try_models.ts";
 
-/** A line for the entry of a model in the file. */
+/** A line to add to a model's entry in the file, or to the connection's. */
 interface ConfigLine {
   readonly connection: string;
-  /** Absent for a line of the connection itself. */
+  /** The model whose entry gets the line; absent when the connection's entry gets it. */
   readonly model?: string;
   readonly line: string;
 }
@@ -17,7 +17,7 @@ interface TriedModels {
   readonly config: Pick<Config, "connections">;
 }
 
-/** Returns the table of tried models, the sums, and the lines to put into the file. */
+/** Returns a table of the trials, their sums, and the lines to put into the file. */
 export function tryReport(tried: TriedModels): string {
   const rows = paths(tried.results).flatMap(rowsOf);
   const table = alignColumns(rows, { columns: Infinity, isLeft: () => true });
@@ -59,7 +59,7 @@ export function tryJson(tried: TriedModels): string {
   }) + "\n";
 }
 
-/** Groups results by connection, model and path, in their order. */
+/** Groups results by connection, model, protocol and mode. The results stay in order. */
 function paths(
   results: readonly TrialResult[],
 ): readonly (readonly TrialResult[])[] {
@@ -78,7 +78,7 @@ const RESULT_NAMES = {
   untried: "not tried",
 } as const satisfies Record<TrialResult["result"], string>;
 
-/** Returns a row for each result and reason, with all its trials. */
+/** Returns a row for each pair of result and reason. The row names all trials with this result and reason. */
 function rowsOf(results: readonly TrialResult[]): readonly string[][] {
   const groups = Map.groupBy(
     results,
@@ -116,7 +116,10 @@ function sumsOf(results: readonly TrialResult[]) {
   };
 }
 
-/** Returns the lines that make lessons permanent. These lines repeat the lessons that the file already has. */
+/**
+ * Returns the lines that make the learned lessons permanent. Each line also repeats the lessons that the file already
+ * has, so that it can replace their line.
+ */
 function configLines(
   { results, config }: TriedModels,
 ): readonly ConfigLine[] {

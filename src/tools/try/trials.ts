@@ -11,26 +11,29 @@ type Body = Readonly<Record<string, JsonValue>>;
 export interface Trial {
   /** The feature that the request tries, such as `a tool`. */
   readonly name: string;
-  /** Returns the body; `undefined` when the previous answer has no call to continue. */
+  /** Returns the body; `undefined` when the trial continues a tool call, but the previous answer has none. */
   body(
     before: JsonValue | undefined,
   ): Readonly<Record<string, unknown>> | undefined;
   /** Returns the reason why an answer with status 200 fails the trial; `undefined` when it passes. */
   fault?(text: string, answer: JsonValue | undefined): string | undefined;
-  /** Lists of lessons to try one after another when the provider's refusal has named no cause. */
+  /**
+   * Lists of lessons that may avoid a refusal. They are tried one after another when the provider's refusal named no
+   * cause.
+   */
   readonly remedies?: readonly (readonly Lesson[])[] | undefined;
 }
 
-/** The most tokens of an answer, enough for a sentence after some reasoning. */
+/** The output limit of most requests, in tokens. It is enough for a sentence after some reasoning. */
 const MAX_TOKENS = 400;
 
 /** The output limit that coding agents send. */
 const AGENT_TOKENS = 64_000;
 
-/** The efforts to try where the configuration names none. */
+/** The efforts to try when the configuration names no efforts. */
 const EFFORTS = ["none", "low", "medium", "high", "xhigh", "max"];
 
-/** A name with all that the protocols allow: 64 characters, a digit at the beginning, and a hyphen. */
+/** A tool's name that uses all that the protocols allow: 64 characters, a digit at the beginning, and a hyphen. */
 const TOOL_NAME = "7-note".padEnd(64, "_number");
 
 /** A schema with keywords that some providers refuse. */
@@ -49,8 +52,8 @@ const PATTERNS = {
 };
 
 /**
- * Returns the requests that try a model in a caller's protocol. A tool loop follows the request whose answer it
- * continues. A request that the protocol cannot express is left out.
+ * Returns the requests that try a model in a caller's protocol. A request that continues a tool call directly follows
+ * the request for that call. A request that the protocol cannot express is left out.
  */
 export function trialsOf(
   { connection, model }: Deployment,
@@ -144,7 +147,7 @@ export function trialsOf(
   ];
 }
 
-/** Returns a provider's name of the output limit in Chat Completions. */
+/** Returns the field of Chat Completions in which the provider takes the output limit. */
 function limitField(target: { service: string; model: string }): string {
   const { body } = translateRequest(
     { model: "m", max_tokens: 1, messages: [{ role: "user", content: "Hi" }] },
@@ -153,12 +156,12 @@ function limitField(target: { service: string; model: string }): string {
   return body.max_tokens === undefined ? "max_completion_tokens" : "max_tokens";
 }
 
-/** A target that accepts every field of the protocols, as another gateway does. */
+/** A target that accepts every field of the protocols. Another gateway is such a target. */
 const PLAIN_TARGET = { service: "gateway", model: "" };
 
 /**
- * Translates a body of Chat Completions to a protocol. Returns `undefined` when the protocol lacks one of the body's
- * fields.
+ * Translates a body of Chat Completions to a protocol. Returns `undefined` when the protocol has no place for a field
+ * of the body.
  */
 function written(
   { reasoning_effort, ...chat }: Body,
@@ -187,7 +190,7 @@ const FORMAT = {
   json_schema: { name: "number", strict: true, schema: STRICT },
 };
 
-/** Returns the tool that {@linkcode TOOL_PROMPT} asks for, with these fields in addition. */
+/** Returns the tool that {@linkcode TOOL_PROMPT} asks for. Its definition also gets these fields. */
 function toolOf(fields: Body = {}): JsonValue {
   const { name, description, schema: parameters } = TOOL;
   return {
@@ -196,7 +199,7 @@ function toolOf(fields: Body = {}): JsonValue {
   };
 }
 
-/** A red square of 32 by 32 pixels; some providers refuse smaller ones. */
+/** A red square of 32 by 32 pixels. Some providers refuse smaller images. */
 const PNG =
   "iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC";
 
@@ -212,7 +215,10 @@ const ANSWER = { role: "assistant", content: "O" };
 
 const RESULT = "Noted.";
 
-/** Continues an answer with tool calls, in each protocol: repeats the answer, and adds a result for each call. */
+/**
+ * The fields that continue an answer with tool calls, for each protocol: they repeat the answer, and add a result for
+ * each call.
+ */
 const LOOPS: Readonly<
   Record<
     Protocol,

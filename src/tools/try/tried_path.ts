@@ -23,21 +23,21 @@ import { readText } from "@gateway/base/streams/byte_reader";
 import type { RequestTools } from "../gateway_client.ts";
 import { plainText } from "@gateway/base/text";
 
-/** A model in a protocol that the gateway offers for it. */
+/** A model, and one of the protocols in which the gateway offers the model. */
 export interface TriedPath {
   readonly deployment: Deployment;
   readonly protocol: Protocol;
   readonly mode: "native" | "translated";
 }
 
-/** The answer to one request, with its log line. */
+/** The answer to one request, and the line that the gateway logged about the request. */
 export interface Reply {
-  /** 0 without a response. */
+  /** The status of the response; 0 without a response. */
   readonly status: number;
   readonly text: string;
   readonly body: JsonValue | undefined;
   readonly line: JsonObject;
-  /** The provider's words, or the gateway's, without any secret. */
+  /** The reason for a failure, in the words of the provider or the gateway. Contains no secret. */
   readonly reason: string;
 }
 
@@ -47,12 +47,12 @@ const DEADLINE_MS = 60_000;
 /** The longest answer that is read, in bytes. */
 const MAX_BYTES = 1024 * 1024;
 
-/** The longest reason of a provider, in characters. */
+/** The length to which a provider's reason is shortened, in characters. */
 const MAX_REASON = 160;
 
 const TOKEN = "try";
 
-/** The caller of the requests. */
+/** The caller that sends the requests of the trials. */
 const CALLER = {
   name: "check --try",
   sha256: sha256Hex(TOKEN),
@@ -64,7 +64,10 @@ const CALLER = {
   limits: [],
 } as const satisfies Omit<Caller, "connectionIds">;
 
-/** Opens a gateway that serves one model of one connection with lessons. Returns a function that sends it a request. */
+/**
+ * Opens a gateway that serves only one model of one connection, with these lessons. Returns a function that sends a
+ * request to this gateway.
+ */
 export function openGateway(
   { deployment, protocol, mode }: TriedPath,
   lessons: readonly Lesson[],
@@ -76,7 +79,7 @@ export function openGateway(
     lessons: lessons.map(lessonText),
   };
   const connection = { ...deployment.connection, models: [model] };
-  // No lesson changes the body of a native request.
+  // A lesson does not change the body of a native request, so the field `stream` is set here.
   const fields = mode === "native" &&
       lessons.some(({ move }) => move === "stream")
     ? { stream: true }

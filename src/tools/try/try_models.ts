@@ -23,21 +23,23 @@ export interface TrialResult {
   /** What was tried, such as `a tool`. */
   readonly trial: string;
   /**
-   * `without`: the request succeeded after a field was dropped, or changed because of a refusal. `untried`: an earlier
-   * trial failed, or a bound was reached.
+   * `without`: the request succeeded, but only without a field, or with a change that a refusal caused. `untried`: an
+   * earlier trial failed, or a bound was reached.
    */
   readonly result: "works" | "without" | "refused" | "untried";
-  /** The dropped fields. */
+  /** The fields of the request that were dropped. */
   readonly dropped: readonly string[];
   /** The lessons, in the words of the log. */
   readonly lessons: readonly string[];
-  /** The reason, in the provider's words if it refused; "" when it works. */
+  /**
+   * The reason why the trial was refused or not tried; empty otherwise. If the provider refused, these are its words.
+   */
   readonly reason: string;
   /** The number of requests that were sent for the trial. */
   readonly requests: number;
-  /** The tokens of the request and the answer, as far as they are known. */
+  /** The tokens of the requests and the answers, as far as they are known. */
   readonly tokens: number;
-  /** The cost in US dollars, where the model has a price. */
+  /** The cost in US dollars; 0 when the model has no price. */
   readonly costUsd: number;
 }
 
@@ -47,16 +49,16 @@ interface TryOptions extends RequestTools {
   readonly elapsedMs: () => number;
   /** Shows what is tried next, as one line. */
   readonly onProgress: (line: string) => void;
-  /** Tries this model alone; absent: all. */
+  /** The only model to try; when absent, all models are tried. */
   readonly model?: string | undefined;
 }
 
-/** The maximum number of requests, and the time after which none begins. */
+/** The maximum number of requests, and the time in milliseconds after which no request begins. */
 const MOST = { requests: 1000, ms: 20 * 60_000 };
 
 /**
- * Tries each model of each enabled connection with a handful of small requests, in every protocol that the gateway
- * offers for it. The requests pass through a separate gateway, which sends them to this model only.
+ * Tries each model of each enabled connection with a handful of small requests, in every protocol in which the gateway
+ * offers the model. The requests pass through a separate gateway that serves only this model.
  */
 export async function tryModels(
   config: Config,
@@ -93,14 +95,17 @@ export async function tryModels(
   return results;
 }
 
-/** Returns the number of requests that were sent. */
+/** Returns the number of requests that were sent for some results. */
 export function sentOf(
   results: readonly Pick<TrialResult, "requests">[],
 ): number {
   return results.reduce((sum, { requests }) => sum + requests, 0);
 }
 
-/** Tries one path. Stops when the first trial fails (a request for one word), or when the provider gives no answer. */
+/**
+ * Tries a model in one protocol. Sends no more requests after the first trial (a request for one word) fails, or after
+ * the provider gives no answer.
+ */
 async function* tryPath(
   path: TriedPath,
   options: TryOptions & {
@@ -167,19 +172,25 @@ async function* tryPath(
   }
 }
 
-/** Returns the mode in a request's log line: a model may serve only some requests of a protocol natively. */
+/**
+ * Returns the mode in a request's log line. It may differ from the mode of the path, because a model may serve only
+ * some requests of a protocol natively.
+ */
 function modeOf({ line: { mode } }: Reply): TrialResult["mode"] | undefined {
   return mode === "native" || mode === "translated" ? mode : undefined;
 }
 
-/** A sent request, with the gateway that sent it. */
+/** A request's answer and result, and the gateway that the request was sent through. */
 interface Sent {
   readonly by: ReturnType<typeof openGateway>;
   readonly answer: Reply;
   readonly result: ReturnType<typeof resultOf>;
 }
 
-/** Finds the first remedy that the provider accepts, and removes needless lessons from it. */
+/**
+ * Finds the first list of lessons that avoids the refusal. Then removes each lesson without which the request still
+ * succeeds.
+ */
 async function heal(
   remedies: readonly (readonly Lesson[])[],
   sendWith: (lessons: readonly Lesson[]) => Promise<Sent | undefined>,
@@ -198,7 +209,7 @@ async function heal(
   return undefined;
 }
 
-/** Returns true when the provider refused something that it did not name. */
+/** Returns true when the provider refused a part of the request without naming this part. */
 function isSuspecting({ line }: Reply): boolean {
   return textsOf(line.lesson).some((text) => text.endsWith("(suspected)"));
 }
@@ -218,7 +229,7 @@ function remediesOf(
     .map((lesson) => [lesson]);
 }
 
-/** Returns the lessons of a result or of a model that a configuration can hold. */
+/** Returns the lessons of a result or of a model. Leaves out those that a configuration cannot hold. */
 export function lessonsOf(
   { lessons = [] }: Pick<ConnectionModel, "lessons">,
 ): readonly Lesson[] {

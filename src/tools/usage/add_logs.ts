@@ -9,14 +9,17 @@ import { endSentence } from "@gateway/base/text";
 
 /** The access to the logs that a command names. */
 export interface LogTools extends Pick<CliIo, "writeError"> {
-  /** Returns the identity of a file, which is the same under each of its names; `undefined` without a file. */
+  /**
+   * Returns the identity of a file. The identity is the same under each name of the file. Returns `undefined` when
+   * there is no file.
+   */
   readonly identify: (path: string) => Promise<string | undefined>;
   /**
    * Opens a log.
    *
    * @param path The path of a file; undefined for standard input.
-   * @param isWanted Returns true when the file with this identity is to be read; called once.
-   * @returns The bytes of the log; `undefined` when it is not wanted.
+   * @param isWanted Called once with the identity of the file. Returns true when the file is to be read.
+   * @returns The bytes of the log; `undefined` when the log is not wanted.
    * @throws {Error} With a reason for people, when the log cannot be opened.
    */
   readonly open: (
@@ -35,7 +38,7 @@ export interface Days {
 
 const DAY_REGEXP = /^\d{4}-\d\d-\d\d$/;
 
-/** Returns the start of a day, in milliseconds since 1970; NaN for another text. */
+/** Returns the start of a day, in milliseconds since 1970; NaN when the text is not a day. */
 export function dayMs(text: string): number {
   return DAY_REGEXP.test(text) ? Date.parse(text) : NaN;
 }
@@ -48,13 +51,14 @@ interface Adding {
   readonly onRequest: (request: LoggedRequest) => void;
   /** The days whose lines are read; default: all. */
   readonly days?: Days | undefined;
-  /** The counts that the logs are added to. */
+  /** The counts of lines. The lines of the logs are added to them. */
   readonly lines: LogLineCounts;
   readonly tools: LogTools;
 }
 
 /**
- * Adds each file once, even if the command names it twice, or a rotation renames it meanwhile.
+ * Adds each file once, even if the command names the file twice, or a log rotation renames the file while the logs are
+ * read.
  *
  * @returns True when all logs were read to their ends.
  */
@@ -95,7 +99,7 @@ function reportUnread(path: string, fault: string, { tools }: Adding): void {
 /**
  * Adds a log, unless the same file was added before.
  *
- * @returns The reason why it was not read to its end; `undefined` when it was.
+ * @returns The reason why the log was not read to its end; `undefined` when it was read to its end.
  */
 async function addLog(
   path: string,
@@ -125,7 +129,7 @@ async function addLog(
   }
 }
 
-/** Returns true for a line of these days, and for a line without a time. */
+/** Returns true when a line is of these days, or has no time. */
 function isOf({ from, to }: Days, line: string): boolean {
   const day = fromTime(line)?.slice(0, from.length);
   return day === undefined || (day >= from && day <= to);

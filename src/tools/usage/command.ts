@@ -52,8 +52,9 @@ export const USAGE: CommandSpec = {
 };
 
 /**
- * `usage`: reads the usage and the limits of the caller's token from a running gateway. With logs, it adds up the usage
- * of the requests in them. A log that cannot be read to its end is reported, and counts as far as it was read.
+ * `usage`: reads the usage and the limits of the caller's token from a running gateway. When logs are given, adds up
+ * the usage of the requests in the logs instead. A log that cannot be read to its end is reported, and counts as far as
+ * it was read.
  *
  * @returns The exit code.
  */
@@ -99,7 +100,7 @@ function print(
   tools.write(drawTotals(totals, lines, pageOf(tools)));
 }
 
-/** The length of the text that is written at once, in UTF-16 code units. */
+/** The length from which gathered text is written, in UTF-16 code units. */
 const BATCH_LENGTH = 64 * 1024;
 
 function writeTogether(parts: Iterable<string>, { write }: CliIo): void {

@@ -8,7 +8,10 @@ import {
   valuesOf,
 } from "./totals.ts";
 
-/** Writes totals as lines of CSV (RFC 4180), first the names of the columns; the sum of all rows is left out. */
+/**
+ * Writes totals as lines of CSV (RFC 4180). The first line has the names of the columns. No line has the sum of all
+ * rows.
+ */
 export function* csvLines(totals: Totals): Generator<string> {
   const names = Object.keys(sumFields(totals.total));
   yield csvLine([...totals.by, ...names]);
@@ -28,18 +31,19 @@ export function csvLine(
 }
 
 /**
- * Matches where a spreadsheet may see a formula (https://owasp.org/www-community/attacks/CSV_Injection): at the
- * beginning of a field, or after a character that some readers take for the end of a cell.
+ * Matches each place in a field where a spreadsheet may see the start of a formula
+ * (https://owasp.org/www-community/attacks/CSV_Injection). This is the beginning of the field, or a place after a
+ * character that some readers take for the end of a cell.
  */
 const FORMULA_REGEXP = /(?<=^|[;|\t\r\n])(?= *[=+\-@\t\r\n＝＋－＠])/g;
 
 /**
- * Matches characters that control a terminal, are invisible or change the text's direction. CSV allows tabs and line
- * ends.
+ * Matches characters that control a terminal, are invisible or change the text's direction. Tabs and line ends are not
+ * matched, because CSV allows them.
  */
 const HIDDEN_REGEXP = /(?![\t\r\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Writes a field. A text that looks like a formula gets an apostrophe, which marks a text in spreadsheets. */
+/** Writes a field. A text that looks like a formula gets an apostrophe, so that a spreadsheet takes it for a text. */
 function field(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return plainNumber(value);
@@ -48,13 +52,13 @@ function field(value: string | number | null | undefined): string {
   return /[^\w.-]|^'/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Writes a number without an exponent, because some readers of CSV do not parse one. */
+/** Writes a number without an exponent, because some readers of CSV do not parse exponents. */
 function plainNumber(value: number): string {
   const text = String(value);
   return text.includes("e") ? value.toFixed(9).replace(/\.?0+$/, "") : text;
 }
 
-/** Writes totals as one line of JSON, in parts because there may be many rows. */
+/** Writes totals as one line of JSON. There may be many rows, so the line comes in parts. */
 export function* jsonParts(
   totals: Totals,
   lines: LogLineCounts,
@@ -85,7 +89,7 @@ function rowFields(row: TotalsRow, { by }: Totals): unknown {
   return { ...Object.fromEntries(names), ...sumFields(row) };
 }
 
-/** The counts of the log that have a column. */
+/** The counts that have a column. The tokens written to the cache for one hour have no column. */
 const COLUMNS = COUNTS.filter(([, of]) => of !== "cacheWrite1hTokens");
 
 /** Returns the sums under their names in JSON and CSV. The cost is null when no request had a price. */

@@ -38,12 +38,15 @@ import {
 /** The dependencies of {@linkcode printOwnUsage}. */
 export interface OwnUsageTools extends CliIo, Screen, RequestTools {}
 
-/** The timeout of the report. The gateway waits a second for quotas; the rest is for a slow network. */
+/**
+ * The timeout of the report. The gateway waits up to a second for quotas. The rest of the time is for a slow network.
+ */
 const DEADLINE_MS = 15_000;
 
 /**
  * Reads the usage of a token from a running gateway. Draws the token's limits, each with the amount used, the amount
- * left and the reset, then its usage in the current windows. With `json`, it prints the response as one line.
+ * left and the reset. Then draws the token's usage in the current windows. With `json`, prints the response as one line
+ * instead.
  *
  * @returns The exit code.
  * @throws {GatewayUnread}
@@ -78,7 +81,7 @@ type Amounts = Pick<
   typeof COUNTS[number][0] | "cost_usd" | "unpriced_requests"
 >;
 
-/** The counts that are drawn, with their headings. */
+/** The counts that are drawn, each with its heading. */
 const COUNTS = [
   ["requests", "requests"],
   ["input_tokens", "input"],
@@ -103,8 +106,8 @@ function amountColumns<Row>(amountsOf: (row: Row) => Amounts): Column<Row>[] {
 }
 
 /**
- * Returns true when a body is a report (docs/usage.md#get-usage). It accepts unknown fields, because the gateway may be
- * newer than this program. The limits are checked by the code that draws them.
+ * Returns true when a body is a report (docs/usage.md#get-usage). Unknown fields are accepted, because the gateway may
+ * be newer than this program. The limits are checked only by the code that draws them.
  */
 function isReport(value: unknown): value is Report {
   return isJsonObject(value) && value.object === "usage" &&
@@ -146,7 +149,7 @@ function drawReport(report: Report, tools: OwnUsageTools): string {
 const QUOTAS_HINT =
   "model-gateway limits shows what the connections have left.";
 
-/** Draws the usage in the current windows: a line per window, or several when the columns do not fit. */
+/** Draws the usage in the current windows: a line for each window or, when the columns do not fit, several lines. */
 function drawUsed(
   { token, since, windows }: Report,
   page: Page & { readonly nowMs: number },
@@ -168,10 +171,10 @@ function drawUsed(
   return [...wrapWords(head, columns), ...table, ""].join("\n");
 }
 
-/** The width of a bar, which leaves room for the numbers in 80 columns. */
+/** The width of a bar, in characters. It leaves room for the numbers in 80 columns. */
 const BAR_WIDTH = 20;
 
-/** Draws the days with requests: a bar for the cost, or for the tokens where no model has a price. */
+/** Draws the days with requests. The bar of a day shows its cost or, when no model has a price, its tokens. */
 function drawDays(
   holder: HolderHistory,
   page: Page & { readonly nowMs: number },

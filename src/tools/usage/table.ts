@@ -17,11 +17,12 @@ import {
   valuesOf,
 } from "./totals.ts";
 
-/** The maximum number of drawn rows; people read no more. */
+/** The maximum number of drawn rows. People read no more rows than this. */
 const MAX_DRAWN_ROWS = 1000;
 
 /**
- * Draws totals: one line per row when all columns fit, else several lines per row. Notes about the log follow.
+ * Draws totals: one line for each row when all columns fit, otherwise several lines. Notes about the log follow the
+ * rows.
  *
  * @param lines The counts of the lines in the log.
  */
@@ -50,7 +51,7 @@ export function drawTotals(
   return [...drawn, ...notes].map((line) => `${line}\n`).join("");
 }
 
-/** A row with the words that name it. */
+/** The sums of a row, and the words that name the row. */
 interface DrawnRow {
   readonly names: readonly string[];
   readonly sums: UsageSums;
@@ -68,7 +69,7 @@ function drawnRows({ by, rows, rest, total }: Totals): readonly DrawnRow[] {
 
 /** A column of sums. */
 interface Fact extends Column<DrawnRow> {
-  /** Returns false for a total without a value; the column is then left out. */
+  /** Returns false when the sum of all rows has no value for the column. The column is then left out. */
   readonly isWanted: (total: UsageSums) => boolean;
 }
 
@@ -92,10 +93,12 @@ const FACTS: readonly Fact[] = [
   },
 ];
 
-/** The width of a bar, which leaves room for the numbers in 80 columns. */
+/** The width of a bar, in characters. It leaves room for the numbers in 80 columns. */
 const BAR_WIDTH = 12;
 
-/** Returns the column with a bar for each day: its cost, or its tokens where no model has a price. */
+/**
+ * Returns the column with a bar for each day. The bar shows the day's cost or, when no model has a price, its tokens.
+ */
 function barOf(
   { rows, total }: Totals,
   { paint }: Page,
@@ -117,7 +120,10 @@ function count(heading: string, countOf: (sums: UsageSums) => number): Fact {
   };
 }
 
-/** Formats a cost: `$1,234.50`, `$0.0012`; with `+` when some requests had no price, `–` when all had none. */
+/**
+ * Formats a cost: `$1,234.50`, `$0.0012`. Adds `+` when some requests had no price. Returns `–` when no request had a
+ * price.
+ */
 function costText(
   { costUsd, pricedUses, unpricedRequests }: UsageSums,
 ): string {
@@ -125,7 +131,7 @@ function costText(
   return dollarsText(costUsd) + (unpricedRequests > 0 ? "+" : "");
 }
 
-/** Formats the share of estimated tokens: `2%`; empty when there are none. */
+/** Formats the share of estimated tokens: `2%`; empty when no tokens are estimated. */
 function estimatedText(sums: UsageSums): string {
   const { estimatedTokens } = sums;
   if (estimatedTokens === 0) return "";

@@ -28,7 +28,10 @@ function isHeader(text: string): text is `x-${string}` {
   return /^x-[a-z0-9-]+$/.test(text);
 }
 
-/** The total usage of some requests. Counts are in tokens, unless they count requests or uses. */
+/**
+ * The total usage of some requests. Counts are numbers of tokens, unless their comment says that they count something
+ * else.
+ */
 export interface UsageSums extends Record<typeof COUNTS[number][1], number> {
   requests: number;
   /** The requests whose caller received an error or an incomplete answer. */
@@ -37,22 +40,25 @@ export interface UsageSums extends Record<typeof COUNTS[number][1], number> {
   costUsd: number;
   /** The uses of models with a price. A request is one use of a model, or several uses if it used several models. */
   pricedUses: number;
-  /** The uses of models without a price, if tokens were used. */
+  /** The uses of models without a price. A use without tokens is not counted. */
   unpricedRequests: number;
-  /** The input and output tokens that the gateway counted because the provider reported none. */
+  /** The input and output tokens that the gateway estimated because the provider reported no usage. */
   estimatedTokens: number;
 }
 
-/** The sums of one group: a single object and a single text, because there may be very many. */
+/** The sums of one group. There may be very many groups, so each takes only one object and one text. */
 export interface TotalsRow extends UsageSums {
-  /** The values of the group, read by {@linkcode valuesOf}. */
+  /** The values of the group as one text; {@linkcode valuesOf} reads them. */
   readonly key: string | undefined;
 }
 
 /** The totals of a log. */
 export interface Totals {
   readonly by: readonly Grouping[];
-  /** Sorted by day when that is the first grouping, else by usage, the largest first. */
+  /**
+   * The sums of each group. The rows are sorted by day if the first grouping is by day, and then by usage, the largest
+   * first.
+   */
   readonly rows: readonly TotalsRow[];
   /** The sums of all groups beyond the maximum number of rows. */
   readonly rest: UsageSums;
@@ -60,7 +66,10 @@ export interface Totals {
   readonly total: UsageSums;
   /** The turns that read too little from a prompt cache. */
   readonly dearTurns: readonly DearTurns[];
-  /** The ends of the first and the last request, as ISO 8601; undefined without requests. */
+  /**
+   * The times at which the first request (`from`) and the last request (`to`) ended, as ISO 8601; undefined without
+   * requests.
+   */
   readonly from: string | undefined;
   readonly to: string | undefined;
 }
@@ -74,13 +83,14 @@ export interface TotalsBuilder {
   finish(): Totals;
 }
 
-/** The maximum number of rows; each takes some 350 bytes of memory. */
+/** The maximum number of rows. Each row takes some 350 bytes of memory. */
 const MAX_ROWS = 1_000_000;
 
 /**
  * Adds requests up by some groupings.
  *
- * @param maxRows The maximum number of groups, which bounds the memory; further groups are added to the rest.
+ * @param maxRows The maximum number of groups. It bounds the memory: the requests of further groups are added to
+ * `rest`.
  */
 export function createTotals(
   by: readonly Grouping[],
@@ -140,7 +150,10 @@ function emptyRow(key?: string): TotalsRow {
   };
 }
 
-/** Returns the key of a request's group. JSON keeps several values apart, even if they contain separators. */
+/**
+ * Returns the key of a request's group. Several values are written as JSON, which keeps them apart even if they contain
+ * separators.
+ */
 function keyOf(
   request: LoggedRequest,
   by: readonly Grouping[],
@@ -152,7 +165,7 @@ function keyOf(
   );
 }
 
-/** Returns the values of a row in the order of the groupings; undefined for a value that the log does not have. */
+/** Returns the values of a row in the order of the groupings; a value is undefined when the log does not have it. */
 export function valuesOf(
   { key }: TotalsRow,
   by: readonly Grouping[],
@@ -210,7 +223,7 @@ function countDear(
   });
 }
 
-/** Sorts rows by day, then by cost, tokens and requests, the largest first. */
+/** Sorts rows by day if the first grouping is by day, then by cost, tokens and requests, the largest first. */
 function inOrder(
   rows: TotalsRow[],
   by: readonly Grouping[],
