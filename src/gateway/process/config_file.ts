@@ -6,12 +6,12 @@ import { formatProblem, type Problem } from "@gateway/base/problems";
 
 /** The result of reading a configuration file. */
 export type FileResult = LoadResult & {
-  /** The absolute path of a file that does not exist. */
+  /** The absolute path of the configuration file if this file does not exist. */
   readonly missing?: string;
 };
 
 /**
- * Reads and validates a configuration file. The paths of other files in it are relative to its folder.
+ * Reads and validates a configuration file. Relative paths in the file start at the folder of the file.
  *
  * Never rejects: an unreadable file is reported as a problem.
  */
@@ -22,7 +22,7 @@ export async function loadConfigFile(
     readonly tokenFor?: TokenFor | undefined;
     /** Called with the path of each named file, before it is read. */
     readonly onRead?: (path: string) => void;
-    /** Called with each pattern and the files that match it; `undefined` for an unreadable folder. */
+    /** Called with each pattern and the files that match. These are `undefined` if their folder cannot be read. */
     readonly onList?: (
       files: FilePattern,
       names: readonly string[] | undefined,
@@ -59,13 +59,13 @@ export async function loadConfigFile(
   });
 }
 
-/** A hidden file or folder in a path: its name begins with a dot. */
+/** Matches a path with a hidden file or folder. The name of such a file begins with a dot. */
 const HIDDEN_REGEXP = /(^|[/\\])\./;
 
 /** A path with the wildcards `*` and `?`. */
 export interface FilePattern {
   readonly pattern: string;
-  /** The folder of a relative pattern; empty for the working directory. */
+  /** The folder where a relative pattern starts; empty for the working directory. */
   readonly folder: string;
 }
 
@@ -74,8 +74,8 @@ function isWildcard(pattern: string): boolean {
 }
 
 /**
- * Returns the files that match a pattern, sorted. As in a shell, wildcards match no hidden files. Without wildcards,
- * it returns the pattern itself.
+ * Returns the files that match a pattern, sorted. As in a shell, wildcards match no hidden files. A pattern without
+ * wildcards is returned unchanged.
  *
  * @throws The platform's error when the folder before the first wildcard cannot be read.
  */
@@ -86,7 +86,7 @@ export async function findFiles(
   if (!isWildcard(pattern)) return [wanted];
   const fixed = wanted.replace(/[^/\\]*[*?].*$/, "");
   await Deno.lstat(beside(folder, fixed) || ".");
-  // Imported late: most configurations have no pattern, and the import delays the start.
+  // The import takes time and most configurations have no pattern, so only a pattern causes the import.
   const { glob } = await import("node:fs/promises");
   const names = await Array.fromAsync(glob(wanted, { cwd: folder || "." }));
   return names.filter((name) => !HIDDEN_REGEXP.test(name.slice(fixed.length)))
@@ -151,7 +151,7 @@ export function missingFileHint(
 `;
 }
 
-/** The error for a FIFO, a socket or a device: reading one may wait forever. */
+/** The error for a FIFO, a socket or a device. Reading such a file may wait forever. */
 class NotRegularFileError extends Error {
   override readonly name = "NotRegularFileError";
 
@@ -160,7 +160,7 @@ class NotRegularFileError extends Error {
   }
 }
 
-/** The descriptors that were open at the start, such as the pipe of a shell's `<(command)`. */
+/** Matches the paths of descriptors that were open at the start, such as the pipe of a shell's `<(command)`. */
 const OWN_DESCRIPTOR_REGEXP = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;
 
 /**
@@ -168,7 +168,7 @@ const OWN_DESCRIPTOR_REGEXP = /^\/(dev\/stdin|(dev|proc\/self)\/fd\/\d+)$/;
  * start.
  *
  * @throws {NotRegularFileError} When the path names anything else.
- * @throws {Deno.errors.IsADirectory} When it names a directory.
+ * @throws {Deno.errors.IsADirectory} When the path names a directory.
  * @throws The platform's error when there is no file, or when access to it is denied.
  */
 export async function requireFile(path: string): Promise<void> {

@@ -5,15 +5,15 @@ import type { Log } from "../observe/log.ts";
 /** The descriptors of a request: one for the caller's connection, one for the provider's. */
 const PER_REQUEST = 2;
 
-/** The descriptors of the program itself, and of each thread. */
+/** The descriptors that the program itself needs, and that each thread needs in addition. */
 const OWN = { program: 64, thread: 8 };
 
-/** The most descriptors that the check opens. Common limits are lower. */
+/** The most descriptors that the check opens. Usual limits are lower, so the check notices them. */
 const MAX_TRIED = 4200;
 
 /**
- * Logs a warning when the configuration can need more descriptors than the process may open. Opening them takes some
- * ten milliseconds, so the program checks when it already takes requests.
+ * Logs a warning when the configuration can need more descriptors than the process may open. Opening descriptors takes
+ * the check some ten milliseconds, so it runs while the program already takes requests.
  */
 export async function checkDescriptors(
   { maxConcurrentRequests }: Pick<ServerConfig, "maxConcurrentRequests">,

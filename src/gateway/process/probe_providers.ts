@@ -30,7 +30,7 @@ export async function loadWithTokens(
   const book = openTokenBook({
     path,
     client: createFetchClient(fetch),
-    // The warnings of the configuration contain the reason.
+    // Nothing is logged here: the warnings of the configuration contain the reason.
     log: { write() {} },
     onChange() {},
   });
@@ -41,7 +41,7 @@ export async function loadWithTokens(
 
 /** The result of one cheap authenticated request to a provider. */
 interface ProviderProbe {
-  /** The name of the connection, or the issuer. */
+  /** The name of the connection, or the issuer of the identity provider. */
   readonly name: string;
   readonly good: boolean;
   /** One line for people, without any secret. */
@@ -172,7 +172,7 @@ function probeHeaders(connection: Connection, vendor: string): Headers {
   return headers;
 }
 
-/** Judges a status. A status like 404 is good: a service that lists no models has still accepted the key. */
+/** Judges a response's status. A status like 404 is good: such a service lists no models, but has accepted the key. */
 function judge(status: number): Pick<ProviderProbe, "good" | "finding"> {
   const code = `HTTP ${status}`;
   if (status === 401 || status === 403) {

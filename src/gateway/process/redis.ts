@@ -14,10 +14,10 @@ import {
 const CONNECT_MS = 5000;
 const SILENT_MS = 10_000;
 
-/** The pauses between attempts to connect; random, so that replicas do not connect at the same time. */
+/** The pauses between attempts to connect. They are random, so that replicas do not connect at the same time. */
 const PAUSES = { firstMs: 100, mostMs: 5000, random: Math.random };
 
-/** The most commands that may wait for their replies; further ones are rejected. */
+/** The most commands that may wait for their replies; further commands are rejected. */
 const MAX_WAITING = 10_000;
 
 /** The factory of clients. */
@@ -42,7 +42,7 @@ export async function loadRedis(
     keepConnected(config, { createClient, timers, events, liveConfig });
 }
 
-/** Keeps a connection open. The client's own reconnect is off, because its pause cannot be cancelled. */
+/** Keeps a connection open. The client does not reconnect by itself: the pause before that cannot be cancelled. */
 function keepConnected(
   started: SharedConfig,
   { createClient, timers, events, liveConfig }: {
@@ -89,7 +89,7 @@ function keepConnected(
       return;
     }
     config = shared;
-    // An open connection stays valid. The next one uses the new credentials.
+    // An open connection stays valid. The next connection uses the new credentials.
     if (!client.isReady) openAgain({ isNow: true });
   });
 
@@ -143,7 +143,7 @@ function end(client: Client): void {
 const WRONG_SETTINGS =
   /^ERR (?:The user executing the script can't run|AUTH <password> called without|Client sent AUTH, but|DB index is|invalid DB index)/;
 
-/** Returns an error with the code at the start of the store's message; the client's own errors have no code. */
+/** Returns an error with the code that begins the store's message. The client's own errors have no code. */
 function storeError(cause: unknown): StoreError {
   const message = cause instanceof Error ? cause.message : "";
   if (WRONG_SETTINGS.test(message)) return new StoreError("NOPERM", { cause });

@@ -33,12 +33,12 @@ interface ReplayLogsOptions {
 
 const DAY_MS = 86_400_000;
 
-/** The age from which requests are not counted: longer than any window of a limit and than the history of days. */
+/** Requests older than this are not counted. No window of a limit and no day of the history is older. */
 const KEPT_MS = (HISTORY_DAYS + 1) * DAY_MS;
 
 /**
- * Counts the logged usage from before this process began to count. It changes no file. It reads the newest files first,
- * so that the short windows are complete early. An unreadable file is logged, and the counts are then reported as
+ * Counts the logged usage from before this process began to count. Changes no file. Reads the newest files first, so
+ * that the short windows are complete early. When a file cannot be read, this is logged, and the counts are reported as
  * complete only since the start of the process.
  */
 export async function replayLogs(options: ReplayLogsOptions): Promise<void> {
@@ -78,12 +78,12 @@ export async function replayLogs(options: ReplayLogsOptions): Promise<void> {
 
 /** The reason why a log is not counted. */
 interface ReplayFault {
-  /** A pattern, or a file. */
+  /** The pattern that found no file, or the path of the file. */
   readonly path: string;
   readonly reason: string;
 }
 
-/** Finds each file once, even if it has several names; the last written comes first. */
+/** Finds each file once, even if the file has several names. The file that was written last comes first. */
 async function findFiles({ patterns, files }: ReplayLogsOptions): Promise<{
   readonly found: readonly LogFile[];
   readonly faults: readonly ReplayFault[];
@@ -115,7 +115,7 @@ interface Replaying extends ReplayLogsOptions {
 /** The most searches for files that a rotation renamed before they were read. */
 const MAX_SEARCHES = 3;
 
-/** Reads each file once, even after a rename, and returns the faults of the unreadable ones. */
+/** Reads each file once, even if it was renamed. Returns the faults of the files that cannot be read. */
 async function replayAll(
   found: readonly LogFile[],
   replaying: Replaying,
@@ -153,7 +153,7 @@ async function findAgain(
   }));
 }
 
-/** Counts one file. Returns the error of an incomplete read; `undefined` after a complete one. */
+/** Counts the requests in one file. Returns the error when the file was not read to its end, else `undefined`. */
 async function replayFile(
   file: LogFile,
   { files, replay, lines, keptFromMs }: Replaying,
@@ -181,13 +181,13 @@ interface StartReplayOptions {
   readonly timers?: Timers;
 }
 
-/** The longest time that the logs delay the start, in milliseconds. Later files are read while requests are served. */
+/** The longest time that the logs delay the start, in milliseconds. The files left then are read during serving. */
 const WAIT_MS = 10_000;
 
 /**
  * Counts the requests of logs.
  *
- * @returns The sums, after the count is complete or its timeout has passed.
+ * @returns The sums. Resolves when all logs are counted, or after the timeout.
  */
 export async function startReplay(
   options: StartReplayOptions,

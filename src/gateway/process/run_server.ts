@@ -21,7 +21,7 @@ interface ServerRun extends ServingOptions {
 
 /**
  * Serves until SIGTERM or SIGINT, then drains: `/readyz` reports the drain at once, new requests are rejected, and
- * running ones are cut after `drain_seconds`. A second signal ends the drain at once.
+ * running requests are cut after `drain_seconds`. A second signal ends the drain at once.
  *
  * @returns "cannot_listen" when the start of a listener failed.
  */

@@ -43,12 +43,12 @@ interface ProcessIo {
   readonly writeError: (text: string) => void;
 }
 
-/** The end of a program that serves: after a signal, or before it could serve. */
+/** The reason why a program ended: a signal, or a fault before it could serve. */
 export type ServeEnding = "stopped" | "invalid_config" | "cannot_listen";
 
 /**
- * Serves requests with a configuration that does not change, and writes the log to standard output, until a signal
- * ends it.
+ * Serves requests with a configuration that does not change, until a signal ends the program. Writes the log to
+ * standard output.
  */
 export async function serveConfig(
   config: Config,
@@ -71,8 +71,8 @@ export async function serveConfig(
 }
 
 /**
- * Serves requests by a configuration file until a signal ends the program. It applies changes of the file while it
- * runs. The log goes to standard output.
+ * Serves requests by a configuration file until a signal ends the program. Applies changes of the file while the
+ * program runs. The log goes to standard output.
  */
 export async function serveFile(
   path: string,
@@ -114,7 +114,7 @@ export async function serveFile(
     reload({ isForced: true });
   });
   watched.watch(() => void reload());
-  // A renewed token changes its connection's key, which is a part of the configuration.
+  // A renewed token is the new key of its connection, and the key is a part of the configuration.
   reloadTokens = () => void reload();
   liveConfig.onSwap((config) => book.retain(tokenExchangesIn(config)));
   const server = withOptions(first.config.server, options);
@@ -167,7 +167,7 @@ function openOutput(
   return { ...openLog(Deno.stdout, format, writeError), format };
 }
 
-/** Returns the settings of the listener, overridden by the command line. */
+/** Returns the settings of the listener. Options of the command line replace the settings of the file. */
 export function withOptions(
   server: ServerConfig,
   { host, port }: ServeOptions,
@@ -176,8 +176,8 @@ export function withOptions(
 }
 
 /**
- * Returns the warnings of the file. With `--host`, replaces the warning about the file's host by one about the given
- * host.
+ * Returns the warnings of the file. With `--host`, the warning about the file's host is replaced by a warning about the
+ * given host.
  */
 export function startWarnings(
   { config, warnings }: {

@@ -25,7 +25,7 @@ import { startTranslationThread } from "./threads/thread.ts";
 /** The options of {@linkcode startServing}. */
 export interface ServingOptions {
   readonly liveConfig: LiveConfig;
-  /** The settings of the listener, overridden by the command line. */
+  /** The settings of the listener. Options of the command line have replaced settings of the file. */
   readonly server: ServerConfig;
   readonly fetch: Fetch;
   /** Sends callers' requests to providers; default: through `fetch`. */
@@ -50,21 +50,21 @@ export interface Serving {
   isReady(): boolean;
   /** Returns true when an attempt of the last minute failed because this machine lacked resources. */
   hasShortage(): boolean;
-  /** Absent when replicas share no store. */
+  /** Returns the condition of the store; absent when replicas share no store. */
   readonly sharedStore?: (() => StoreCondition) | undefined;
-  /** Resolves to the metrics; empty when they are off. */
+  /** Resolves to the metrics; empty when metrics are off. */
   snapshots(): Promise<readonly Snapshot[]>;
   /**
-   * Drains: rejects new requests, lets running ones end within `drain_seconds`, and then cuts them.
+   * Drains: rejects new requests and lets running requests end. After `drain_seconds`, cuts the remaining requests.
    *
-   * @param hurry Ends the waiting at once.
+   * @param hurry When this promise resolves, the waiting ends at once.
    */
   stop(hurry: Promise<void>): Promise<void>;
 }
 
 /**
- * The timeout for closing the listener after all requests have ended, in milliseconds. On a busy machine, callers
- * receive their last events in this time.
+ * The timeout for closing the listener after all requests have ended, in milliseconds. On a busy machine, callers need
+ * this time to receive their last events.
  */
 const CLOSE_MS = 5_000;
 
@@ -167,8 +167,8 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
 }
 
 /**
- * Returns the most translation threads: one if several threads share the port. Each may use a core and some hundred
- * MiB.
+ * Returns the maximum number of translation threads: one if several threads share the port. Each translation thread may
+ * use a core and some hundred MiB.
  */
 function translationThreads(isShared: boolean): number {
   const cores = navigator.hardwareConcurrency;
@@ -245,8 +245,8 @@ const PROVIDERS: Partial<Readonly<Record<ServiceName, string>>> = {
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 
 /**
- * Prepares OpenTelemetry when `OTEL_DENO` enables it in the platform, which contains the exporter and the SDK. The
- * library is loaded here, so that a gateway without telemetry does not load it.
+ * Prepares OpenTelemetry when `OTEL_DENO` enables it. The platform contains the exporter and the SDK. The library is
+ * loaded here, so that a gateway without telemetry does not load it.
  */
 async function startTelemetry(
   liveConfig: LiveConfig,
@@ -255,7 +255,7 @@ async function startTelemetry(
   const { propagation } = await import("@opentelemetry/api");
   const { createTracing } = await import("../observe/open_telemetry.ts");
   const { traceClient, traceRequests } = await import("./traces.ts");
-  // The caller's `tracestate` is forwarded: it belongs to the same trace, and the platform sends none.
+  // The caller's `tracestate` is forwarded, because it is of the same trace and the platform sends none.
   const added = propagation.fields().filter((name) => name !== "tracestate");
   return {
     tracing: createTracing({

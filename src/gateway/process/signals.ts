@@ -3,7 +3,7 @@ const STOP_SIGNALS: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT", "SIGBREAK"]
   : ["SIGTERM", "SIGINT"];
 
-/** Resolves at the next stop signal; each call waits for a new one. */
+/** Resolves at the next stop signal after the call. */
 export function nextStopSignal(): Promise<void> {
   return new Promise((resolve) => {
     const take = () => {
@@ -16,15 +16,15 @@ export function nextStopSignal(): Promise<void> {
   });
 }
 
-/** Calls `action` at each SIGHUP, on platforms that have it. */
+/** Calls `action` at each SIGHUP, on platforms that have this signal. */
 export function onHangup(action: () => void): void {
   if (Deno.build.os === "windows") return;
   Deno.addSignalListener("SIGHUP", action);
 }
 
 /**
- * Reports each uncaught error of this thread by its name only. The platform would print its message, which may quote a
- * request.
+ * Reports each uncaught error of this thread by the error's name only. The platform would print the error's message,
+ * and this message may quote a request.
  */
 export function reportUncaught(report: (error: string) => void): void {
   const die = (event: Event, error: unknown) => {

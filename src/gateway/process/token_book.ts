@@ -29,7 +29,7 @@ export function openTokenBook(
     client,
     local: {
       send(request) {
-        // Without environment variables, so that no proxy is used.
+        // This client reads no environment variables, so that it uses no proxy.
         direct ??= openNetwork(() => undefined, lastingTimers).client;
         return direct.send(request);
       },

@@ -13,14 +13,14 @@ import { VERSION } from "@gateway/base/version";
 const tracer = trace.getTracer("model-gateway", VERSION);
 
 /**
- * The methods that name a span. Other methods become `_OTHER`, as OpenTelemetry requires: callers must not invent
- * names.
+ * The methods that may name a span. As OpenTelemetry requires, any other method becomes `_OTHER`, so that callers
+ * cannot invent names.
  */
 const METHODS = wordSet("GET HEAD POST PUT DELETE OPTIONS PATCH");
 
 /**
  * Records a span for each request of a caller. The span continues the caller's trace and ends with the response. It
- * contains the method and the status, but not the path, which could reveal the request.
+ * contains the method and the status, but not the path, because the path could reveal the request.
  */
 export function traceRequests(): RequestTracing {
   return {
@@ -51,10 +51,10 @@ export function traceRequests(): RequestTracing {
 
 /**
  * Records a span for each request to a provider, and adds the headers that continue the trace. The span contains the
- * method, the host, the port and the status, but not the path, which could reveal the request.
+ * method, the host, the port and the status, but not the path, because the path could reveal the request.
  *
- * @param added The names of the headers that the platform's propagators write. The caller's headers of these names are
- * removed.
+ * @param added The names of the headers that the platform's propagators write. Headers of the caller with these names
+ * are removed.
  */
 export function traceClient(
   client: HttpClient,

@@ -15,8 +15,8 @@ export interface WrittenNames {
 }
 
 /**
- * Reads the names in a configuration file. It skips included files that cannot be read: one of them may be the file
- * that is being written.
+ * Reads the names in a configuration file. Skips included files that cannot be read: the file that is being written may
+ * be among them.
  *
  * @throws The platform's error when the file itself cannot be read.
  * @returns The names; `undefined` when the file is not a mapping in YAML.

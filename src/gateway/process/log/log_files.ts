@@ -15,7 +15,7 @@ export interface LogFile {
 /** The access to log files. */
 export interface LogFiles {
   /**
-   * Returns the files that match a pattern, unsorted. It includes unreadable files, which `read` reports.
+   * Returns the files that match a pattern, unsorted. Unreadable files are included: `read` fails for such a file.
    *
    * @param pattern A path with wildcards: `*`, `?`, `**`, `[a-z]` and `{a,b}`.
    */
@@ -33,7 +33,7 @@ export const LOG_FILES: LogFiles = { find, read };
 
 async function find(pattern: string): Promise<readonly LogFile[]> {
   const files: LogFile[] = [];
-  // Imported late: a server without logs to read does not need it, and it delays the start.
+  // A server without logs to read does not need the import, and the import would delay its start.
   const { glob } = await import("node:fs/promises");
   for await (const path of glob(pattern)) {
     const file = await describe(path);
@@ -43,8 +43,8 @@ async function find(pattern: string): Promise<readonly LogFile[]> {
 }
 
 /**
- * Describes a regular file. A moved file or a broken link also gets an entry: `read` fails on it and reports the
- * reason.
+ * Describes a regular file. A moved file or a broken link also gets an entry: `read` fails for this entry and reports
+ * the reason.
  */
 async function describe(path: string): Promise<LogFile | undefined> {
   try {
@@ -59,8 +59,8 @@ async function describe(path: string): Promise<LogFile | undefined> {
 }
 
 /**
- * Returns the identity of a file, independent of its name. It contains the birth time, because a new file may get the
- * inode of a deleted one. On platforms without inodes, the identity is the real path.
+ * Returns the identity of a file, independent of its name. The identity contains the birth time, because a new file may
+ * get the inode of a deleted file. On platforms without inodes, the identity is the real path.
  */
 async function identity(
   { dev, ino, birthtime }: Deno.FileInfo,
@@ -98,10 +98,10 @@ export async function identifyLog(path: string): Promise<string | undefined> {
 }
 
 /**
- * Opens a whole log, which may be a pipe that a shell opened.
+ * Opens a whole log. The log may be a pipe that a shell opened.
  *
  * @param path The path of a file; `undefined` for standard input.
- * @param isWanted Returns true to read the file with this id; called once.
+ * @param isWanted Called once with the file's id. Returns true when the file is to be read.
  * @returns The bytes of the log; `undefined` for a file that is not wanted.
  * @throws {Error} When the log cannot be opened, with a reason for people.
  */

@@ -31,7 +31,7 @@ export function outputFormat(
 /**
  * Opens the program's log over a sink.
  *
- * @param writeError Receives a line at the first failed write, as on a full disk, and again only after a write has
+ * @param writeError Receives a line when a write fails, as on a full disk. Receives no further line until a write has
  * succeeded.
  */
 export function openLog(
@@ -75,14 +75,14 @@ interface LineWriter {
 interface LineWriterOptions {
   /** The longest time that a line waits for others, in milliseconds. */
   readonly delayMs?: number;
-  /** The most text that may wait for a stuck reader. Further lines are dropped and counted. */
+  /** The most characters that may wait while the reader is stuck. Further lines are dropped and counted. */
   readonly maxWaitingCharacters?: number;
   /** The timeout of a flush, in milliseconds: a stuck reader must not keep the program from ending. */
   readonly flushMs?: number;
   readonly timers?: Timers;
   /** Returns the line, with its line feed, that reports the count of dropped lines. */
   readonly droppedLine: (count: number) => string;
-  /** Called with the reason of the first failed write, and again only after a write has succeeded. */
+  /** Called with the reason when a write fails, and not again until a write has succeeded. */
   readonly onFailure?: (reason: string) => void;
 }
 
@@ -96,7 +96,7 @@ export function createLineWriter(
   const encoder = new TextEncoder();
   let waiting = "";
   let dropped = 0;
-  /** The count of lines that failed to be written; the next write reports it. */
+  /** The number of lines whose write failed. The next write reports this number. */
   let lost = 0;
   let isFailing = false;
   let stopTimer: (() => void) | undefined;
@@ -109,7 +109,7 @@ export function createLineWriter(
   async function writeOut(): Promise<void> {
     while (hasMore()) {
       const count = dropped + lost;
-      // The failed write may have ended within a line.
+      // The failed write may have ended within a line, so this write begins a new line.
       const text = (isFailing ? "\n" : "") + waiting +
         (count > 0 ? options.droppedLine(count) : "");
       const lines = waiting.split("\n").length - 1;

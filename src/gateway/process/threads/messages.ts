@@ -14,7 +14,7 @@ export interface StartOrder {
   readonly format: LogOutputFormat;
   /** The counts that the threads share. */
   readonly share: ThreadShare;
-  /** Absent when replicas share no store. */
+  /** The condition of the store; undefined when replicas share no store. */
   readonly sharedStore: StoreCondition | undefined;
 }
 

@@ -52,7 +52,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     shared: options.shared ?? {},
   });
   let place = server;
-  /** Returns the settings for a thread; a replacement uses the current certificate. */
+  /** Returns the listener's settings for a new thread, with the current certificate. */
   const currentPlace = () => ({
     ...place,
     tls: place.tls && (liveConfig.current().server.tls ?? place.tls),
@@ -120,13 +120,13 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
     for (const slot of slots) slot.end();
   }
 
-  // Before the first thread starts, so that threads receive a configuration that changes while others start.
+  // This happens before the first thread starts: threads get a configuration that changes while others start.
   liveConfig.onSwap((config) => {
     for (const slot of slots) slot.send({ kind: "config", config });
   });
   try {
     const url = await addSlot().listening;
-    // The configured port may be 0; the others share the port of the first thread.
+    // The configured port may be 0. The other threads share the port that the first thread got.
     place = { ...server, port: portOf(url) };
     while (slots.length < workers) addSlot();
     await Promise.all(slots.map(({ listening }) => listening));
@@ -146,7 +146,7 @@ export async function startPool(options: PoolOptions): Promise<Serving> {
   }
 }
 
-/** Sums the counters of snapshots. The library is loaded only after a thread has died. */
+/** Sums the counters of snapshots. The library is loaded here, because only a dead thread makes it necessary. */
 async function fold(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const { foldCounters } = await import("../../observe/exposition.ts");
   return await foldCounters(snapshots);
@@ -167,9 +167,7 @@ interface Sender {
   reply(order: Order): void;
 }
 
-/**
- * Connects the threads with each other and with replicas: notices, quotas, keys of identity providers, and sums.
- */
+/** Passes notices, quotas, keys of identity providers and sums between the threads, and to and from replicas. */
 function createPoolHub(options: PoolHubOptions) {
   const { liveConfig, slots, shared, timers } = options;
   const clock = systemClock;
@@ -262,7 +260,7 @@ function createPoolMetrics(timers: Timers) {
   }
 
   return {
-    /** Collects the metrics of all listening threads. For a late thread, returns its last snapshot. */
+    /** Collects the metrics of all listening threads. For a late thread, returns the thread's last snapshot. */
     async collect(slots: readonly Slot[]): Promise<readonly Snapshot[]> {
       await requestAll(slots.filter(({ isListening }) => isListening));
       return [...await retired, ...[...latest.values()].flat()];

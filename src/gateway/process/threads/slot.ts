@@ -9,13 +9,13 @@ import type {
   Thread,
 } from "./messages.ts";
 
-/** A slot in the pool: it holds one thread, and starts another when the thread dies. */
+/** A slot in the pool. It holds one thread, and starts a replacement when this thread dies. */
 export interface Slot {
   readonly isListening: boolean;
   /**
    * Resolves to the address of the first thread.
    *
-   * @throws {ListenError} When the thread cannot listen, or dies first.
+   * @throws {ListenError} When the thread cannot listen, or dies before it listens.
    */
   readonly listening: Promise<string>;
   /** Resolves when the thread has stopped, or has died while stopping. */
@@ -43,7 +43,7 @@ interface SlotOptions {
   onDied(error: string, retryMs: number): void;
 }
 
-/** The pauses before a replacement. */
+/** The pauses before the replacement of a dead thread starts. */
 const PAUSES = { firstMs: 1_000, mostMs: 30_000 };
 
 /**
@@ -52,7 +52,7 @@ const PAUSES = { firstMs: 1_000, mostMs: 30_000 };
  */
 const HEALTHY_MS = 60_000;
 
-/** Starts the first thread. */
+/** Creates a slot and starts its first thread. */
 export function createSlot(options: SlotOptions): Slot {
   const { startThread, timers } = options;
   const listening = Promise.withResolvers<string>();

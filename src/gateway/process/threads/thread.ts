@@ -21,8 +21,8 @@ export function startThread(
 }
 
 /**
- * Starts `translation_worker.ts` as a thread without permissions: it reads bodies from callers and upstreams, and needs
- * nothing else.
+ * Starts `translation_worker.ts` as a thread without permissions. The thread reads bodies from callers and upstreams,
+ * and needs no permission for this.
  *
  * @param module Another module that handles the same orders.
  */
@@ -37,7 +37,7 @@ export function startTranslationThread(
   return handleOf(worker, { kind: "died" }, onReport, transfersOf);
 }
 
-/** Returns the buffers to transfer. Nothing else uses them: a request's bytes are a copy. */
+/** Returns the buffers to transfer. No other code uses these buffers: a request's bytes are a copy. */
 function transfersOf(order: ThreadOrder): Transferable[] {
   if (order.kind === "request") return [order.job.body.buffer];
   return order.kind === "answer" && order.job.answer instanceof Uint8Array
@@ -59,7 +59,7 @@ function handleOf<Order, Report>(
   const { port1: port, port2: remote } = new MessageChannel();
   port.onmessage = ({ data }) => onReport(data);
   worker.onerror = (event) => {
-    // The default would end the whole program.
+    // Without this, the error would end the whole program.
     event.preventDefault();
     onReport(died);
   };

@@ -18,8 +18,8 @@ globalThis.addEventListener("message", (event) => {
 }, { once: true });
 
 /**
- * The total length of bodies after which garbage is collected, in bytes. A collection takes longer than the translation
- * of a megabyte: V8 also drops the code that it has compiled.
+ * The total length of bodies after which garbage is collected, in bytes. It is large, because a collection takes longer
+ * than the translation of a megabyte: V8 also drops the code that it has compiled.
  */
 const COLLECT_BYTES = 8 * 1024 * 1024;
 
@@ -40,7 +40,7 @@ function handleOrders(port: MessagePort): void {
   /** The total length of the bodies since the last collection. */
   let bytes = 0;
 
-  /** Frees a body after it was read, and collects the garbage of a long one. */
+  /** Frees a body after it was read. Also collects the garbage of a long body at once. */
   function free(body: Uint8Array<ArrayBuffer>): void {
     const { length } = body;
     new LongBytes([body]).free();
@@ -49,8 +49,8 @@ function handleOrders(port: MessagePort): void {
   }
 
   /**
-   * Collects the garbage of many bodies, which V8 alone would let grow to several times their length. The report of the
-   * last one is sent by then, so that no request waits.
+   * Collects the garbage of many bodies. V8 alone would let this garbage grow to several times their length. The report
+   * of the last body is already sent, so no request waits for the collection.
    */
   function collect(): void {
     if (bytes < COLLECT_BYTES) return;

@@ -104,7 +104,7 @@ async function startGateway(
   }
 }
 
-/** The state that a thread shares with the others, and the handlers of the pool's orders for it. */
+/** The state that a thread shares with other threads, and the handlers of the orders that change this state. */
 interface SharedThread {
   readonly state: SharedState;
   /** Applies a notice from another gateway. */
@@ -124,7 +124,7 @@ const GATHER_MS = 20;
  */
 const WAIT_MS = 250;
 
-/** Connects a thread with the others through the pool. */
+/** Connects a thread with the other threads through the pool. */
 function createSharedThread(
   { share, sharedStore }: Pick<StartOrder, "share" | "sharedStore">,
   report: (one: Report) => void,

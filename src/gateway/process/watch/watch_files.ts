@@ -1,7 +1,7 @@
 /** Lists of files, each under a name. */
 export type WatchedLists = ReadonlyMap<string, WatchedList>;
 
-/** A list of files that may change, such as those that match a pattern. */
+/** A list of files that may change, such as the files that match a pattern. */
 export interface WatchedList {
   /** The list when it was read, as a text. */
   readonly seen: string;
@@ -75,7 +75,7 @@ export function watchFiles(
   };
 }
 
-/** Calls `action` when a quiet time has passed after the last touch. */
+/** Calls `action` when a quiet time has passed after the last touch, but at most `longestMs` after the first touch. */
 function createSettle(
   action: () => void,
   { quietMs, longestMs }: {
@@ -113,7 +113,7 @@ function openWatcher(directory: string): Watcher | undefined {
 /** The longest time in which two writes may get the same time stamp, in milliseconds. */
 const YOUNG_MS = 2_000;
 
-/** Returns the state of a file as a text. Equal texts mean equal content, except for a file written just now. */
+/** Returns the state of a file as a text. Equal texts mean equal content, unless the file was written just now. */
 async function fingerprint(path: string): Promise<string> {
   const state = await fileState(path);
   const young = Date.now() - Number(state.split(" ").at(-1)) < YOUNG_MS;
@@ -135,7 +135,7 @@ function pollFiles(
   { pollMs, stateOf, onChange }: {
     /** The time between two polls, in milliseconds. */
     readonly pollMs: number;
-    /** Returns the state of a file as a text, which differs after a change. Never rejects. */
+    /** Returns the state of a file as a text. The text differs after a change of the file. Never rejects. */
     readonly stateOf: (path: string) => Promise<string>;
     readonly onChange: () => void;
   },
@@ -200,7 +200,7 @@ interface Watcher
   close(): void;
 }
 
-/** Watches each directory of the files once, except those that cannot be watched. */
+/** Watches each directory of the files once. Skips directories that cannot be watched. */
 function watchDirectories(onEvent: () => void) {
   const watches = new Map<string, DirectoryWatch>();
   const ended: Promise<void>[] = [];
@@ -244,7 +244,7 @@ function watchDirectory(
   const names = new Set<string>();
   const follow = async () => {
     for await (const event of watcher) {
-      // A read is an event too, and each change causes a read.
+      // A read is also an event. Each change leads to a read here, so reads do not count as changes.
       if (event.kind === "access") continue;
       if (event.paths.some((changed) => concerns(changed, names))) onEvent();
     }
@@ -256,7 +256,7 @@ function watchDirectory(
   };
 }
 
-/** Returns true for a change of a watched name, or of the link `..data`, which Kubernetes switches. */
+/** Returns true when the changed file has a watched name, or is the link `..data` that Kubernetes switches. */
 function concerns(changed: string, names: ReadonlySet<string>): boolean {
   const changedName = splitPath(changed)[1];
   return names.has(changedName) || changedName.startsWith("..");

@@ -38,7 +38,7 @@ interface WatchedConfig {
    * watched is read again until it stays the same for a second: its writer may not have finished. A doubtful
    * configuration is read again after two seconds.
    *
-   * @param isDoubtful Called with the result of each look that found the files unchanged.
+   * @param isDoubtful Called with each configuration that was read while the files stayed unchanged.
    */
   load(isDoubtful?: (config: Config) => boolean): Promise<FileResult>;
   /** Calls `onChange` when the file, or a file that it names or includes, may have changed. */
@@ -62,14 +62,14 @@ export function createWatchedConfig(
   timers: Timers = lastingTimers,
   tokenFor?: TokenFor,
 ): WatchedConfig {
-  /** The files and lists of the last load. Another load has the same outcome until one of them changes. */
+  /** The files and lists of the last load. Another load has the same outcome until a file or a list changes. */
   let read = new Set([path]);
   let lists: WatchedLists = new Map();
   let files: ReturnType<typeof watchFiles> | undefined;
 
   /** The states of the files of the last load. */
   let used: ReadonlyMap<string, string> = new Map();
-  /** The states when `changedFiles()` last returned. */
+  /** The states of the files when `changedFiles()` was last called. */
   let reported = used;
 
   async function look(): Promise<ReadonlyMap<string, string>> {
@@ -135,7 +135,7 @@ export function createWatchedConfig(
     },
     async stop() {
       const last = files;
-      // A running load() must not watch more files.
+      // From now on, a running load() watches no more files.
       files = undefined;
       await last?.stop();
     },
@@ -158,12 +158,12 @@ function listText(names?: readonly string[]): string {
 /** Logs the outcomes of configuration changes. */
 interface ReloadLog {
   report(outcome: ReloadOutcome): void;
-  /** Logs the next outcome even when it is the same as before: SIGHUP requested the reload. */
+  /** Logs the next outcome even if it equals the last outcome, because SIGHUP requested the reload. */
   expect(): void;
 }
 
 /**
- * Logs the same problems only once: an invalid file is read again whenever another file changes.
+ * Logs the same problems only once, because an invalid file is read again whenever any file changes.
  *
  * @param changedFiles Returns the files whose changes led to an applied configuration.
  */
@@ -172,7 +172,7 @@ export function createReloadLog(
   changedFiles: () => readonly string[],
 ): ReloadLog {
   let logged: readonly Problem[] = [];
-  /** True when even an unchanged configuration is logged: after an error or a SIGHUP. */
+  /** True after an error or a SIGHUP. Even an unchanged configuration is then logged. */
   let isDue = false;
 
   function reject(problems: readonly Problem[]): void {
