@@ -6,8 +6,8 @@ const [command, ...rest] = Deno.args;
 
 /** Runs every command but `login`. */
 async function runOther(): Promise<number> {
-  // Only a compiled program gives up its permission to write. A program run from its sources has every permission, and
-  // without this one Deno would refuse to read /dev/stdin.
+  // Only a compiled program gives up its permission to write. From the sources, the program has every permission. If it
+  // gave up this permission, Deno would refuse to read /dev/stdin, too.
   if (Deno.build.standalone && command !== "token") {
     Deno.permissions.revokeSync({ name: "write" });
   }

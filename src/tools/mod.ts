@@ -120,7 +120,7 @@ The configuration file is --config, else MODEL_GATEWAY_CONFIG, else ./gateway.ya
 `;
 }
 
-/** The assumed width of a terminal that does not report one. */
+/** The assumed width of a terminal that does not report its width. */
 const USUAL_COLUMNS = 80;
 
 /** Returns the width of the terminal in characters; `undefined` when standard output is not a terminal. */

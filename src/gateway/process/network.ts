@@ -10,7 +10,7 @@ interface Network extends ReturnType<typeof openNetworkClient> {
   /** Sends callers' requests to providers. */
   readonly client: HttpClient;
   /**
-   * Sends the program's own requests, each on a new socket: they are rare, and an idle socket may have been closed.
+   * Sends the program's own requests, each on a new socket: such requests are rare, and an idle socket may be closed.
    */
   readonly fetch: Fetch;
 }

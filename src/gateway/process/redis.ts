@@ -10,7 +10,7 @@ import {
   type StoreEvents,
 } from "../shared/store/store_link.ts";
 
-/** The timeout for opening a connection, and the longest silence of an open one, in milliseconds. */
+/** The timeout for opening a connection, and the longest silence of an open connection, in milliseconds. */
 const CONNECT_MS = 5000;
 const SILENT_MS = 10_000;
 
@@ -137,8 +137,8 @@ function end(client: Client): void {
 }
 
 /**
- * Matches errors about settings that have only the code `ERR`: a user without permission for a command of the script,
- * a password for a store without one (the second form is Redis 5's), and an unknown database.
+ * Matches errors about settings that have only the code `ERR`: a user without permission for a command of the script, a
+ * password for a store that needs no password (the second form is Redis 5's), and an unknown database.
  */
 const WRONG_SETTINGS =
   /^ERR (?:The user executing the script can't run|AUTH <password> called without|Client sent AUTH, but|DB index is|invalid DB index)/;

@@ -18,7 +18,7 @@ import type { StaffEntry } from "./token_files.ts";
 /** The options that apply to each token. */
 export interface TokenAccess {
   readonly group: readonly string[];
-  /** `undefined` when the token uses the connections of its groups. */
+  /** The connections of the token; `undefined` when the token uses the connections of its groups. */
   readonly connections: readonly string[] | undefined;
   readonly models: readonly string[] | undefined;
   readonly expires: string | undefined;
@@ -104,7 +104,7 @@ function createPerson(
 
 const TOKEN_BYTES = 32;
 
-/** Creates a token and its entry. When a configuration with this entry is invalid, returns its problems instead. */
+/** Creates a token and its entry. When the entry would make a configuration invalid, returns the problems instead. */
 export function createEntry(
   name: string,
   { group, connections, models, expires }: TokenAccess,
@@ -116,7 +116,7 @@ export function createEntry(
   const entry = {
     name,
     sha256: sha256Hex(token),
-    // Each entry has lists of its own, because YAML writes a list of several entries as an alias.
+    // Each entry has lists of its own, because YAML would write a shared list as an alias.
     ...(only === undefined
       ? {}
       : { group: more.length === 0 ? only : [...group] }),

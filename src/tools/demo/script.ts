@@ -33,7 +33,7 @@ export function textsOf(blocks: readonly Block[]): string[] {
 /** Matches the notes that agents and translations add to user messages. */
 const REMINDER_REGEXP = /<system-reminder>[^]*?<\/system-reminder>/g;
 
-/** Returns the user's last text without the reminders in it. Skips blank texts; empty when there is no other text. */
+/** Returns the user's last text that is not blank, without the reminders in it; empty when there is no such text. */
 export function promptOf({ turns }: Pick<Ask, "turns">): string {
   return turns.filter(({ role }) => role === "user")
     .flatMap(({ blocks }) => textsOf(blocks))

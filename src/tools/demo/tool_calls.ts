@@ -29,10 +29,11 @@ export function callableTools(tools: CanonicalRequest["tools"]): Callable[] {
 }
 
 /**
- * Returns the tools that the demo calls: those that the last user message requests, or one tool if `tool_choice` forces
- * a call and the message requests none. After tool results, only a forced call is made. A message requests a tool with
- * "use", "call", "run" or "invoke" before its name, or with a name that is not a plain word (`get_weather`). A message
- * with the word "tool" requests all tools that it names, or the first tool if it names none.
+ * Returns the tools that the demo calls. These are the tools that the last user message requests. If `tool_choice`
+ * forces a call and the message requests no tool, this is the first tool. After tool results, only a forced call is
+ * made. A message requests a tool with "use", "call", "run" or "invoke" before its name, or with a name that is not a
+ * plain word (`get_weather`). A message with the word "tool" requests all tools that it names, or the first tool if it
+ * names no tool.
  */
 export function toolsToCall(ask: Ask): readonly Callable[] {
   const { toolChoice: choice } = ask;
@@ -86,8 +87,8 @@ function isInvoked(prompt: string, name: string): boolean {
 }
 
 /**
- * Returns the input of a tool call. This is the first JSON object of the prompt or, if the prompt has none, arguments
- * made from the tool's schema. A custom tool gets the first fenced block of the prompt or, without such a block, a
+ * Returns the input of a tool call: the first JSON object of the prompt. If the prompt has no JSON object, makes the
+ * input from the tool's schema. A custom tool gets the first fenced block of the prompt or, without such a block, a
  * fixed text.
  */
 export function callInput(tool: Callable, prompt: string): string {

@@ -36,7 +36,7 @@ export const LIMITS: CommandSpec = {
 
 /**
  * `limits`: reads the limits of a token and the quotas of its connections from a running gateway and draws what is
- * left. With `--json`, it prints the list as one line; with `--watch`, it repeats until it is interrupted.
+ * left. With `--json`, prints the list as one line. With `--watch`, repeats until the command is interrupted.
  *
  * @returns The exit code.
  */
@@ -127,8 +127,8 @@ function render(
 const FRESH_SCREEN = "\x1b[2J\x1b[H";
 
 /**
- * Prepares one drawing of `--watch`. On a terminal, the drawing replaces the previous one. In a file, the time precedes
- * it.
+ * Prepares one drawing of `--watch`. On a terminal, the drawing replaces the previous drawing. In a file, the time is
+ * written before each drawing.
  */
 function watched(
   drawing: string,

@@ -139,7 +139,9 @@ function calmLines(
 
 const INDENT = "  ";
 
-/** The narrowest bar, in characters. When a line has no room for it, a window takes three lines instead of one. */
+/**
+ * The narrowest bar, in characters. When a line has no room for this bar, a window takes three lines instead of one.
+ */
 const MIN_BAR = 10;
 const MAX_BAR = 30;
 

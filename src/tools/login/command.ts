@@ -65,8 +65,8 @@ const TURN_MS = 500;
 
 /**
  * `login --issuer URL --client ID`: prints a token for the gateway. If a login is stored, no person is needed: the
- * stored token is printed, or is first renewed with the refresh token. Of several processes, one renews the token for
- * all.
+ * stored token is printed, or is first renewed with the refresh token. When several processes run at once, only one
+ * process renews the token.
  *
  * @returns The exit code.
  */

@@ -24,7 +24,7 @@ export interface Login {
   readonly tokenUrl: string;
 }
 
-/** The place of one login on this machine. */
+/** The stored login of one client on this machine. */
 export interface KeptLogin {
   /**
    * Returns the login; `undefined` when there is none. Each method throws {@linkcode LoginFault} when the system does
@@ -32,7 +32,10 @@ export interface KeptLogin {
    */
   read(): Login | undefined;
   write(login: Login): Promise<void>;
-  /** Runs a task under a lock of this login, which all processes share. Fails if the login cannot be written. */
+  /**
+   * Runs a task while this process holds the login's lock. All processes share this lock. Fails if the login cannot be
+   * written.
+   */
   alone<Result>(task: () => Promise<Result>): Promise<Result>;
 }
 

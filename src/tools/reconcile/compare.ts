@@ -318,7 +318,7 @@ function isAlike(one: number, other: number): boolean {
 }
 
 /**
- * Returns the cause why the provider's price is `ratio` times the configured price, and the line that corrects the
+ * Returns the cause of a provider's price that is `ratio` times the configured price, and the line that corrects the
  * configuration.
  */
 function nameOf(

@@ -11,7 +11,7 @@ type Body = Readonly<Record<string, JsonValue>>;
 export interface Trial {
   /** The feature that the request tries, such as `a tool`. */
   readonly name: string;
-  /** Returns the body; `undefined` when the trial continues a tool call, but the previous answer has none. */
+  /** Returns the body; `undefined` when the trial continues a tool call, but the previous answer has no call. */
   body(
     before: JsonValue | undefined,
   ): Readonly<Record<string, unknown>> | undefined;
@@ -190,7 +190,7 @@ const FORMAT = {
   json_schema: { name: "number", strict: true, schema: STRICT },
 };
 
-/** Returns the tool that {@linkcode TOOL_PROMPT} asks for. Its definition also gets these fields. */
+/** Returns the tool that {@linkcode TOOL_PROMPT} asks for. The tool's definition also gets these fields. */
 function toolOf(fields: Body = {}): JsonValue {
   const { name, description, schema: parameters } = TOOL;
   return {

@@ -32,7 +32,7 @@ export interface TrialResult {
   /** The lessons, in the words of the log. */
   readonly lessons: readonly string[];
   /**
-   * The reason why the trial was refused or not tried; empty otherwise. If the provider refused, these are its words.
+   * The reason why the trial was refused or not tried; empty otherwise. A provider's reason is in the provider's words.
    */
   readonly reason: string;
   /** The number of requests that were sent for the trial. */
@@ -229,7 +229,7 @@ function remediesOf(
     .map((lesson) => [lesson]);
 }
 
-/** Returns the lessons of a result or of a model. Leaves out those that a configuration cannot hold. */
+/** Returns the lessons of a result or of a model. Leaves out lessons that a configuration cannot hold. */
 export function lessonsOf(
   { lessons = [] }: Pick<ConnectionModel, "lessons">,
 ): readonly Lesson[] {

@@ -51,7 +51,7 @@ interface Adding {
   readonly onRequest: (request: LoggedRequest) => void;
   /** The days whose lines are read; default: all. */
   readonly days?: Days | undefined;
-  /** The counts of lines. The lines of the logs are added to them. */
+  /** The counts of lines. Reading the logs adds to these counts. */
   readonly lines: LogLineCounts;
   readonly tools: LogTools;
 }

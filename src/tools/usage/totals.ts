@@ -29,8 +29,7 @@ function isHeader(text: string): text is `x-${string}` {
 }
 
 /**
- * The total usage of some requests. Counts are numbers of tokens, unless their comment says that they count something
- * else.
+ * The total usage of some requests. Each count is a number of tokens, unless its name or its comment says otherwise.
  */
 export interface UsageSums extends Record<typeof COUNTS[number][1], number> {
   requests: number;
@@ -46,7 +45,7 @@ export interface UsageSums extends Record<typeof COUNTS[number][1], number> {
   estimatedTokens: number;
 }
 
-/** The sums of one group. There may be very many groups, so each takes only one object and one text. */
+/** The sums of one group. There may be very many groups, so a group takes only one object and one text. */
 export interface TotalsRow extends UsageSums {
   /** The values of the group as one text; {@linkcode valuesOf} reads them. */
   readonly key: string | undefined;
@@ -151,8 +150,8 @@ function emptyRow(key?: string): TotalsRow {
 }
 
 /**
- * Returns the key of a request's group. Several values are written as JSON, which keeps them apart even if they contain
- * separators.
+ * Returns the key of a request's group. With several groupings, JSON keeps the values apart even if a value contains a
+ * separator.
  */
 function keyOf(
   request: LoggedRequest,

@@ -73,7 +73,7 @@ interface LineWriter {
 
 /** The timing and the bounds of a {@linkcode LineWriter}. */
 interface LineWriterOptions {
-  /** The longest time that a line waits for others, in milliseconds. */
+  /** The longest time that a line waits for other lines, in milliseconds. */
   readonly delayMs?: number;
   /** The most characters that may wait while the reader is stuck. Further lines are dropped and counted. */
   readonly maxWaitingCharacters?: number;

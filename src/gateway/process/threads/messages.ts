@@ -51,7 +51,7 @@ export type Report =
     readonly id: number;
     readonly snapshots: readonly Snapshot[];
   }
-  /** The thread died of an uncaught error. Only the error's class is sent: its message may quote a request. */
+  /** The thread died of an uncaught error. Only the error's class is sent: the message may quote a request. */
   | { readonly kind: "died"; readonly error: string }
   | { readonly kind: "stopped" };
 
