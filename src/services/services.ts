@@ -32,13 +32,13 @@ export type ServiceName = keyof typeof PRESETS;
 /**
  * The presets.
  *
- * A service of family A has a `messages` endpoint where the provider documents an Anthropic-compatible one. It has a
- * `responses` endpoint only where the provider documents one for all of its models. Z.ai and DeepSeek offer Responses
- * for some models only, whereas translation to another protocol serves all models.
+ * A service of family A has a `messages` endpoint where the provider documents an Anthropic-compatible API. The service
+ * has a `responses` endpoint only where the provider documents Responses for all models. Z.ai and DeepSeek offer
+ * Responses for some models only, whereas translation to another protocol serves all models.
  *
  * A provider whose protocols serve different models has a service for each protocol, such as `bedrock` and
- * `bedrock-claude`. OpenAI has two, because chat requests to `openai` are translated: family C is native to Responses.
- * `openai-chat` passes them through.
+ * `bedrock-claude`. OpenAI has two services: `openai` translates chat requests, because family C is native to
+ * Responses, and `openai-chat` passes chat requests through.
  */
 export const SERVICES: Readonly<Record<ServiceName, ServicePreset>> = PRESETS;
 

@@ -3,8 +3,8 @@ import { type ServiceName, SERVICES } from "./services.ts";
 /** The settings of a first connection to a service. */
 interface Starter {
   /**
-   * The environment variable that may hold the key instead of a file. Default: `NAME_API_KEY`, or none for a server
-   * whose key is optional.
+   * The environment variable that may hold the key instead of a file. Default: `NAME_API_KEY`, or no variable for a
+   * server whose key is optional.
    */
   readonly variable?: string;
   /** A model of the service. */
@@ -178,8 +178,8 @@ const STARTERS: Readonly<Record<ServiceName, Starter>> = {
 };
 
 /**
- * Returns a commented first `gateway.yaml` for these services, which must differ. The file is valid once its key files
- * and the folder of its tokens exist.
+ * Returns a commented first `gateway.yaml` for these services. The services must differ. The file is valid once its key
+ * files and the folder of its tokens exist.
  */
 export function starterFile(services: readonly ServiceName[]): string {
   return `# yaml-language-server: $schema=gateway.schema.json
@@ -214,7 +214,7 @@ ${authLine(service)}${lines.map((line) => `    ${line}\n`).join("")}\
 ${priceComment(model, price)}`;
 }
 
-/** Returns the list price as a YAML comment, because prices change and companies have their own. */
+/** Returns the list price as a YAML comment, because prices change and companies have their own prices. */
 function priceComment(model: string, price: Starter["price"]): string {
   if (price === undefined) return "";
   const [date, fields] = price;

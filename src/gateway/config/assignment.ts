@@ -8,7 +8,7 @@ export type Deployments = readonly [Deployment, ...Deployment[]];
  * Returns the deployments of a model that a caller may use: those of the enabled connections assigned to the caller.
  *
  * @param model The id or an alias of the model. A caller who may use the model may use every name of it.
- * @returns `undefined` when there is none.
+ * @returns `undefined` when the caller may use no deployment of the model.
  */
 export function deploymentsFor(
   model: string,
@@ -27,7 +27,7 @@ export function deploymentsFor(
   return isNonEmpty(deployments) ? deployments : undefined;
 }
 
-/** Returns the models that a caller may request, by id and in the file's order, each with its deployments. */
+/** Returns the deployments of each model that a caller may request, by the model's id and in the file's order. */
 export function assignedModels(
   caller: Access,
   config: Config,

@@ -10,7 +10,7 @@ export interface ConfigChanges {
   readonly changed: readonly string[];
 }
 
-/** The most added, removed or changed paths to list, so that a log line stays short. */
+/** The most paths of one kind (added, removed or changed) to list, so that a log line stays short. */
 const MAX_PATHS = 100;
 
 /** Compares two configurations for the audit of their changes. */

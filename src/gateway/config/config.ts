@@ -21,7 +21,7 @@ export type { PublicKey };
 export interface Config
   extends Pick<Renamed<GeneralFields>, "messagesVendor" | "usage" | "include"> {
   readonly server: ServerConfig;
-  /** The deadlines of connections that set none. `bodyMs` applies to every request. */
+  /** The deadlines of connections that set no deadlines. `bodyMs` applies to every request. */
   readonly timeouts: Timeouts;
   readonly limits: Renamed<GeneralFields["limits"]>;
   /** `undefined` when no alerts are sent. */
@@ -36,7 +36,7 @@ export interface Config
   readonly listedModels: readonly string[];
   /** Callers by the SHA-256 of each of their tokens, 64 lower-case hexadecimal digits. */
   readonly callers: ReadonlyMap<string, Caller>;
-  /** In the file's order. Plain data, because threads receive it. */
+  /** In the file's order. Plain data, because threads receive the list. */
   readonly identity: readonly IdentityProvider[];
 }
 
@@ -67,7 +67,7 @@ export interface SharedConfig {
   readonly username: string | undefined;
   readonly password: string | undefined;
   readonly database: number;
-  /** The prefix of every key. */
+  /** The prefix of every key in the store. */
   readonly prefix: string;
 }
 
@@ -79,7 +79,7 @@ export type UpstreamAuth =
   | { readonly scheme: "none" }
   | {
     readonly scheme: Exclude<AuthScheme, "none">;
-    /** Empty when an exchange has no token now. */
+    /** Empty when the key comes from an exchange that has no token now. */
     readonly key: string;
     /** The exchange that the key comes from. */
     readonly exchange?: TokenExchangeSettings | undefined;
@@ -102,9 +102,9 @@ export interface Connection extends
   > {
   /** UUID, shown to callers as `provider_id`. */
   readonly id: string;
-  /** Set for one key of several: the connection's name in the file, and the key's share of new conversations. */
+  /** Set when the file lists several keys: the connection's name there, and this key's share of new conversations. */
   readonly keyOf?: { readonly connection: string; readonly weight: number };
-  /** Set for one key of several: the secrets of the other keys, because an error of the provider may quote them. */
+  /** Set when the file lists several keys: the secrets of the other keys. A provider's error may quote them. */
   readonly otherKeys?: readonly string[];
   readonly family: Family;
   /** A label for the place where the provider keeps data. `undefined` when the connection has no label. */
@@ -137,7 +137,7 @@ export interface Connection extends
 export interface QuotaConfig
   extends Pick<QuotaFields, "plan" | "organization" | "project" | "url"> {
   readonly kind: Exclude<QuotaKind, "none">;
-  /** The credential that reads the quota. `undefined` uses the connection's own. */
+  /** The credential that reads the quota. If `undefined`, the connection's credential reads the quota. */
   readonly key: string | undefined;
   /** The description of the response. Set only for the kind `json`. */
   readonly json: JsonQuota | undefined;
@@ -169,7 +169,7 @@ export interface ConnectionModel extends
   readonly aliases: readonly ModelAlias[];
   /** True when lists of models include the model's id. */
   readonly isListed: boolean;
-  /** The lessons that change the model's translated requests. Absent when there are none. */
+  /** The lessons that change the model's translated requests. Absent when the model has no lessons. */
   readonly lessons?: readonly string[] | undefined;
   /** The reasoning efforts that the model accepts. An empty list means a model without reasoning. */
   readonly efforts: readonly string[] | undefined;
@@ -185,9 +185,9 @@ export interface Deployment {
 
 /** An identity provider, whose tokens (JWT) identify callers. */
 export interface IdentityProvider {
-  /** The `iss` of its tokens. */
+  /** The `iss` of the provider's tokens. */
   readonly issuer: string;
-  /** The accepted audiences. The `aud` of its tokens holds at least one. */
+  /** The accepted audiences. The `aud` of a token must hold at least one of these audiences. */
   readonly audiences: readonly [string, ...string[]];
   readonly keys: IdentityKeys;
   /** The claim with the name of the caller. */
@@ -208,18 +208,18 @@ export type IdentityKeys =
   /** The keys themselves, JSON Web Keys of asymmetric algorithms. */
   | { readonly kind: "file"; readonly keys: readonly PublicKey[] };
 
-/** What some callers of an identity provider may use. */
+/** What an identity provider's callers may use if their tokens match `when`. */
 export interface IdentityRule extends Access {
-  /** The values of claims, by the names of the claims. All must match. */
+  /** The values of claims, by the names of the claims. A token matches if it has all of these values. */
   readonly when: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A member of staff, known by a token, or by several while one replaces another. */
+/** A member of staff. A token identifies the caller; while a new token replaces an old one, both do. */
 export interface Caller extends Access {
   readonly name: string;
   /**
-   * Identifies the caller: the SHA-256 of the caller's first token, or of issuer and name for a JWT, as 64 lower-case
-   * hexadecimal digits.
+   * Identifies the caller, in 64 lower-case hexadecimal digits: the SHA-256 of the caller's first token. For a caller
+   * with a JWT: the SHA-256 of issuer and name.
    */
   readonly sha256: string;
   /** Milliseconds since 1970. */
@@ -230,21 +230,21 @@ export interface Caller extends Access {
 
 /** What a caller may use. */
 export interface Access {
-  /** The ids of the assigned connections in its regions, disabled ones included. */
+  /** The ids of the assigned connections that are in the caller's regions, disabled connections included. */
   readonly connectionIds: ReadonlySet<string>;
-  /** The regions that its requests may reach. `undefined` means all. */
+  /** The regions that the caller's requests may reach. `undefined` means all regions. */
   readonly regions?: readonly string[] | undefined;
-  /** The ids of the assigned connections outside its regions. An error names them as the reason for a refusal. */
+  /** The ids of the assigned connections outside the caller's regions. They explain why a request is refused. */
   readonly outsideIds?: ReadonlySet<string> | undefined;
   /** The ids of the assigned models. `undefined` means every model of the assigned connections. */
   readonly models: ReadonlySet<string> | undefined;
-  /** The number of its requests that may run at once. */
+  /** The number of the caller's requests that may run at once. */
   readonly maxConcurrent: number;
-  /** Its share of the turns in a queue, relative to the weights of other callers. */
+  /** The caller's share of the turns in a queue, relative to the weights of other callers. */
   readonly weight: number;
-  /** The groups of the caller. The limits of all groups apply. */
+  /** The groups of the caller. The limits of all these groups apply. */
   readonly groups: readonly Group[];
-  /** The settings that the caller's groups supply, because the caller's own entry lacks them. */
+  /** The settings that the caller's groups supply, because the caller's own entry lacks these settings. */
   readonly inherited?: readonly ("connections" | "models" | "maxConcurrent")[];
   /** The limits of the caller alone. */
   readonly limits: readonly UsageLimit[];

@@ -23,7 +23,7 @@ interface AwsKeys {
   readonly sessionToken: string;
 }
 
-/** Returns the keys that sign the requests of a connection; `undefined` when they are not signed. */
+/** Returns the keys that sign the requests of a connection; `undefined` when the requests are not signed. */
 export function awsKeysOf(auth: UpstreamAuth): AwsKeys | undefined {
   if (auth.scheme !== "aws") return undefined;
   const [accessKeyId = "", secretAccessKey = "", ...rest] = auth.key.split(":");

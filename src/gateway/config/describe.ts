@@ -9,7 +9,7 @@ import { shown } from "./schema/shown.ts";
  * Returns a configuration as YAML for people: the options of the file under their names there, the defaults, and what
  * resolving adds, such as the addresses of a service and the models of a token.
  *
- * Options that the schema marks as `secret` appear without their values. Any other text that contains such a value is
+ * Options that the schema marks as `secret` appear without their values. Any other text that contains a secret value is
  * hidden. URLs lose their user and query.
  *
  * @param loaded `written` is the tree of the file, with the entries of its included files.
@@ -34,7 +34,7 @@ export function describeAdmin(admin: ServerConfig["admin"]): string {
     : `${admin.host}, port of the gateway + ${admin.portOffset}`;
 }
 
-/** Returns what resolving adds, in the layout of the file, without the contents of other files that it names. */
+/** Returns what resolving adds, in the layout of the configuration file. The contents of named files are left out. */
 function resolvedView(config: Config, written: unknown): unknown {
   const { server, shared, connections, callers, identity } = config;
   const limits = valueAt(written, ["defaults", "limits"]) ?? [];
@@ -62,7 +62,7 @@ function resolvedView(config: Config, written: unknown): unknown {
     })),
   };
 
-  /** Returns the names of the connections and models that a caller may use, or a note that its groups give them. */
+  /** Returns the names of the connections and models that a caller may use. A note replaces what groups give. */
   function assigned(access: Access) {
     const { inherited = [], connectionIds, groups } = access;
     const source = groups.length === 1 ? "of the group" : "of the groups";

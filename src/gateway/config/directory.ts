@@ -7,15 +7,16 @@ import {
   valueAt,
 } from "@gateway/base/problems";
 
-/** The names that refer to a connection and its models. */
+/** The names that refer to a connection, or to one of its keys, and to the connection's models. */
 export interface DirectoryEntry {
   readonly path: Path;
   readonly name: string | undefined;
   /**
-   * For one key of several: the connection's name and id in the file, which refer to all of its keys. Otherwise empty.
+   * If the connection has several keys: the connection's name and id in the file. These names refer to all keys of the
+   * connection. If the connection has one key: empty.
    */
   readonly shared: readonly string[];
-  /** Configured, or made from the name. */
+  /** The configured id, or an id made from the name. */
   readonly id: string | undefined;
   readonly hasOwnId: boolean;
   readonly region: string | undefined;
@@ -64,7 +65,7 @@ export async function readDirectory(
   return entries.flat();
 }
 
-/** Returns the name and the id of a connection with one of its keys. */
+/** Returns the name and the id that stand for the key `label` of a connection. */
 export async function keyIdentity(
   { id, name }: { readonly id?: string | undefined; readonly name: string },
   label: string,
@@ -76,16 +77,14 @@ export async function keyIdentity(
   };
 }
 
-/**
- * Returns the model id of each alias of a file. An alias of two models, which is reported elsewhere, gets one of them.
- */
+/** Returns the model id of each alias of a file. For an alias of two models, returns one of the ids. */
 export function aliasesIn(
   directory: readonly DirectoryEntry[],
 ): ReadonlyMap<string, string> {
   return new Map(directory.flatMap(({ idByAlias }) => [...idByAlias]));
 }
 
-/** Returns the id of a model or an alias: the text itself, or the `id` of the mapping. */
+/** Returns the id of a model or an alias in the file. The value is the id itself, or a mapping with an `id`. */
 function idOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : textAt(value, "id");
 }
@@ -99,7 +98,7 @@ function aliasesOf(model: unknown): readonly (readonly [string, string])[] {
   });
 }
 
-/** Reports connections with the same name or id, or with a name that is the id of another. */
+/** Reports connections that share a name or an id, and names that are the id of another connection. */
 export function reportAmbiguousNames(
   directory: readonly DirectoryEntry[],
   findings: Findings,
@@ -151,7 +150,7 @@ export function reportAmbiguousNames(
 /** The UUID namespace of connection names (RFC 9562, section 5.5), made for this program. */
 const ID_NAMESPACE = "ab7c63bb-b5c4-4b72-94ed-987782655fdf";
 
-/** Returns the id of a connection in lower case: the configured one, or the UUIDv5 of its name. */
+/** Returns the id of a connection in lower case: the configured id, or the UUIDv5 of the connection's name. */
 export async function connectionId(
   { id, name }: { readonly id?: string | undefined; readonly name: string },
 ): Promise<string> {

@@ -7,8 +7,8 @@ import type { Findings, Path } from "@gateway/base/problems";
 export type ReadFile = (path: string) => Promise<string>;
 
 /**
- * Returns the files that match a pattern with `*` and `?`, sorted. A pattern without either is returned as it is. Names
- * and patterns are relative to the configuration file. Rejects when the folder of the pattern cannot be read.
+ * Returns the files that match a pattern with `*` and `?`, sorted. A pattern without these characters is returned as it
+ * is. Names and patterns are relative to the configuration file. Rejects when the folder of the pattern cannot be read.
  */
 export type ListFiles = (pattern: string) => Promise<readonly string[]>;
 
@@ -31,14 +31,14 @@ export interface ResolveTools {
 interface NamedFile extends ResolveTools {
   /** The location of the path in the configuration. */
   readonly place: Path;
-  /** The file's form, and its name with the form: `PEM file that holds certificates`. Default: any file. */
+  /** The form of the file's text, and words for such a file: `PEM file that holds certificates`. Default: any text. */
   readonly form?: readonly [RegExp, string];
 }
 
 /**
  * Reads a file that the configuration names.
  *
- * @returns The text, or `undefined` after reporting the reason.
+ * @returns The text, or `undefined` after reporting why the file cannot be used.
  */
 export async function readNamedFile(
   path: string,

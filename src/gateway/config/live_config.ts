@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { oncePer } from "@gateway/base/memo";
 import type { Config, Connection, Deployment, UpstreamAuth } from "./config.ts";
 
-/** The configuration in use. A request reads it once, and uses that configuration until the request ends. */
+/** The configuration in use. A request calls `current` once, and uses the result until the request ends. */
 export interface LiveConfig {
   current(): Config;
   /** Replaces the configuration for later requests. */
@@ -46,7 +46,7 @@ export function deepFreeze<Value>(value: Value): Value {
   return value;
 }
 
-/** Not enumerable, so that the value compares and prints like any other. */
+/** Replaces a mutating method. Not enumerable, so that a frozen map compares and prints like any other map. */
 const REJECTION: PropertyDescriptor = {
   value: () => {
     throw new TypeError("Cannot change a configuration that is in use.");
@@ -55,7 +55,7 @@ const REJECTION: PropertyDescriptor = {
 
 /**
  * If `before` and `after` differ only in the keys of exchanges, returns `before` with the keys of `after`. Otherwise
- * returns `after`. Cool-downs and lessons belong to the objects of `before`, so a renewed key does not end them.
+ * returns `after`. Cool-downs and lessons belong to the objects of `before`, so they outlive a renewed key.
  */
 function withRenewedKeys(before: Config, after: Config): Config {
   const renewed = new Map<Connection, Connection>();

@@ -34,7 +34,7 @@ interface LoadContext {
   /** Returns the tokens of exchanges. Without this function, exchanges have no token. */
   readonly tokenFor?: TokenFor | undefined;
   readonly listFiles: ListFiles;
-  /** Milliseconds since 1970, to warn of tokens that have expired. */
+  /** The time now, in milliseconds since 1970. Tokens that have expired cause a warning. */
   readonly nowMs: number;
 }
 
@@ -54,7 +54,7 @@ const MAX_CHARACTERS = 16 * 1024 * 1024;
  * Parses the text of a `gateway.yaml` (docs/configuration.md), and the files that it includes, into a deeply frozen
  * configuration.
  *
- * Never rejects because of the text. It returns all problems at once.
+ * Never rejects because of the text, but returns all problems of the text at once.
  */
 export async function loadConfig(
   text: string,
@@ -97,7 +97,7 @@ function withIncluded(
   };
 }
 
-/** A file that `include` names, with its variables expanded; or the problem that hides its content. */
+/** A file that `include` names, with its variables expanded; or the problem that prevents reading the file. */
 type IncludedFile = IncludedTree | { readonly problem: Problem };
 
 interface IncludeOptions extends LoadContext {
@@ -159,7 +159,7 @@ async function readIncludedFile(
 }
 
 /**
- * Parses the text of a file, which must be a mapping.
+ * Parses the text of a file. The text must be a mapping.
  *
  * @param needs The keys that the mapping needs, in words.
  */
@@ -209,15 +209,15 @@ function expandTree(
 const WHOLE_REGEXP =
   /^\$(?:[A-Za-z_][A-Za-z0-9_]*|\([A-Za-z_][A-Za-z0-9_]*\))$/;
 
-/** Such a name within a longer text, but only in upper case, as most variables are. */
+/** Matches `$NAME` or `$(NAME)` within a longer text, but only in upper case, as most variables are written. */
 const WITHIN_REGEXP =
   /(?<![\w$])\$(?:[A-Z_][A-Z0-9_]*(?![a-z])|\([A-Z_][A-Z0-9_]*\))/;
 
 const ONLY_BRACES = "Only ${NAME} is replaced by an environment variable.";
 
 /**
- * Reports a text that seems to name an environment variable without braces, which would reach a provider unexpanded. In
- * a longer text, or below `force`, it is only a warning, because the text may be meant literally.
+ * Reports a text that seems to name an environment variable without braces, because the name would not be expanded. In
+ * a longer text or below `force`, where the name may be meant literally, the report is only a warning.
  */
 function reportBareVariable(
   text: string,
@@ -239,7 +239,7 @@ type TreeResult = { readonly value: unknown } | {
   readonly problem: Problem;
 };
 
-/** More than any real file needs. Nested aliases can exceed it within a few lines. */
+/** The most nodes of a tree, more than any real file needs. Nested aliases can exceed this within a few lines. */
 const MAX_NODES = 1_000_000;
 const MAX_DEPTH = 32;
 
@@ -305,7 +305,7 @@ const REASON_REGEXP = /^[\w,;%-]+(?: [\w,;%-]+)*(?![\w:])/;
 /**
  * Parses a text as one YAML 1.2 document, which includes JSON.
  *
- * A message never quotes the text, which may hold a key.
+ * A message never quotes the text, because the text may hold an API key.
  */
 export function readYaml(text: string): YamlResult {
   const tabLine = tabIndentedLine(text);

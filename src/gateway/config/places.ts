@@ -11,7 +11,7 @@ import {
 export interface Source {
   /** The values before their variables are expanded. */
   readonly tree: unknown;
-  /** Returns the line of a value, or `undefined` for a text of one line. */
+  /** Returns the line of a value; `undefined` when the whole file is one line. */
   lineOf(path: Path): number | undefined;
 }
 
@@ -58,7 +58,7 @@ export function createPlaces(
   }
 }
 
-/** Returns a path with the name of the entry in it: `tokens[37] "bob".sha256`. */
+/** Returns a path as text, with the name of the list's entry: `tokens[37] "bob".sha256`. */
 function namedPath(path: Path, { tree }: Source): string {
   const [list, index] = path;
   if (list === undefined || !NAMED_LISTS.has(list) || index === undefined) {

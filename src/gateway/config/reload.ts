@@ -24,7 +24,7 @@ type Reload = (options?: ReloadCall) => Promise<void>;
 
 /** The options of a {@linkcode Reload}. */
 interface ReloadCall {
-  /** True to replace even an equal configuration, which ends all cool-downs; default `false`. */
+  /** True to replace even an equal configuration, so that all cool-downs end; default `false`. */
   readonly isForced?: boolean;
 }
 
@@ -33,7 +33,7 @@ interface ReloadOptions {
   /**
    * Reads and validates the file.
    *
-   * @param isDoubtful Returns true for a configuration that must be read again before it takes effect.
+   * @param isDoubtful Returns true when the file must be read again before its configuration takes effect.
    */
   readonly load: (
     isDoubtful: (config: Config) => boolean,
@@ -108,8 +108,8 @@ async function attemptReload(
 }
 
 /**
- * Creates the doubt about a file: one that removes a caller, a connection or a model may be half written. So it takes
- * effect only when a second look finds the same.
+ * Returns a function for `isDoubtful`. A file that removes a caller, a connection or a model may be half written. Such
+ * a file takes effect only when a second reading finds the same configuration.
  */
 function createDoubt(liveConfig: LiveConfig): (found: Config) => boolean {
   let before: Config | undefined;
@@ -162,7 +162,7 @@ function startSettings(started: Config, wanted: Config): readonly Problem[] {
     }));
 }
 
-/** Returns true when two settings name the same store. Credentials do not matter: new ones take effect at once. */
+/** Returns true when two settings name the same store. Ignores credentials: a change takes effect at once. */
 export function isStoreKept(
   one: SharedConfig | undefined,
   other: SharedConfig | undefined,

@@ -6,9 +6,9 @@ import type { GroupFields } from "./schema/token.ts";
 /** The connections and models that tokens may name. */
 export interface SelectionIndex {
   readonly directory: readonly DirectoryEntry[];
-  /** By name and by id. A connection with several keys has an entry for each. */
+  /** The connections by name and by id. A connection with several keys has an entry for each key. */
   readonly byReference: ReadonlyMap<string, readonly DirectoryEntry[]>;
-  /** The ids of all connections. Tokens that name `*` share this set, which saves memory. */
+  /** The ids of all connections. To save memory, all tokens that name `*` share this set. */
   readonly allIds: ReadonlySet<string>;
   readonly allModels: ReadonlySet<string>;
   /** The model id of each alias. */
@@ -20,7 +20,7 @@ interface SelectOptions extends Located {
   readonly index: SelectionIndex;
 }
 
-/** What an entry of the file itself names, without the lists of the entry's groups. */
+/** What a token, rule or group lists itself. The lists of its groups are not included. */
 interface NamedAccess {
   readonly connectionIds: ReadonlySet<string> | undefined;
   /** `undefined` when the entry names no models, or `*`. */
@@ -56,8 +56,8 @@ export function indexSelection(
 /**
  * Returns the connections and models that a token, rule or group names. Reports names that do not exist.
  *
- * @param inheritedIds The connections of the groups of a token or rule. They serve its models when it names no
- * connections.
+ * @param inheritedIds The connections that groups give. If a token or rule names no connections, these connections
+ * serve its models.
  */
 export function selectFor(
   { connections, models: written }: Pick<GroupFields, "connections" | "models">,
@@ -103,10 +103,10 @@ export function knownRegions(
 }
 
 /**
- * Divides the connections of a token or rule into those in its regions and the others. A connection without a region is
- * outside. Reports regions that leave the token or rule without connections.
+ * Divides the assigned connections into `connectionIds` in the regions and `outsideIds`. A connection without a region
+ * is outside. Reports regions that leave the token or rule without connections.
  *
- * @param regions `undefined` means all.
+ * @param regions `undefined` means all regions.
  */
 export function inRegions(
   regions: readonly string[] | undefined,
@@ -145,7 +145,7 @@ export function modelsOn(
   );
 }
 
-/** Returns the connections that a token names individually. */
+/** Returns the connections that a token names by their names or ids. Ignores `*`. */
 function selectEntries(
   references: readonly string[],
   { path, ...options }: SelectOptions,
@@ -158,7 +158,7 @@ function selectEntries(
   );
 }
 
-/** Returns a connection, one entry for each of its keys. Reports a reference that matches none. */
+/** Returns the entries of a connection, one for each of its keys. Reports a reference that matches no connection. */
 export function entriesOf(
   reference: string,
   { index: { byReference }, path, findings }: SelectOptions,

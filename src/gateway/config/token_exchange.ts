@@ -1,6 +1,6 @@
 import type { TokenExchangeFields } from "./schema/token_exchange.ts";
 
-/** How a connection gets short-lived tokens in place of a key. Plain data without a secret, as the file has it. */
+/** How a connection gets short-lived tokens in place of a key. The file's options, as plain data without a secret. */
 export type TokenExchangeSettings = Readonly<TokenExchangeFields>;
 
 /** How a connection gets the keys that sign its requests to AWS. */
@@ -9,14 +9,14 @@ export type AwsSettings = Extract<
   { readonly kind: `aws${string}` }
 >;
 
-/** The token of an exchange, or the reason why there is none. */
+/** The token of an exchange, or the reason why the exchange has no token. */
 export type ExchangedToken =
   | { readonly token: string; readonly expiresAtMs: number }
   /** The reason ends a sentence, such as "the response has the status 401". */
   | { readonly reason: string };
 
 /**
- * Returns the present token of an exchange. The first call waits for it.
+ * Returns the present token of an exchange. The first call waits for the token.
  *
  * @param connection The connection's name, for the log.
  */

@@ -18,15 +18,15 @@ export interface AmountLimit {
   readonly per?: "session";
   readonly window: LimitWindow;
   readonly unit: LimitUnit;
-  /** In the unit, as a whole number. A cost is in nano-dollars. */
+  /** The amount in the limit's unit, as a whole number. A cost is in nano-dollars. */
   readonly most: number;
-  /** The models that it counts, by their names in requests. `undefined` means all. */
+  /** The models whose usage counts, by their names in requests. `undefined` means all models. */
   readonly models: readonly string[] | undefined;
-  /** The names of the connections that it counts. `undefined` means all. */
+  /** The names of the connections whose usage counts. `undefined` means all connections. */
   readonly connections: readonly string[] | undefined;
 }
 
-/** Returns true when a limit counts the usage of a model on a connection, by their names. */
+/** Returns true when a limit counts the usage of the named model on the named connection. */
 export function countsRow(
   { models, connections }: AmountLimit,
   { connection, model }: {
@@ -49,21 +49,21 @@ export interface ShareLimit {
   readonly kind: "share";
   /** The connection's name. */
   readonly connection: string;
-  /** The length in words, such as `five_hour`, or type and length, such as `USAGE_LIMIT:opus weekly`. */
+  /** The window's length in words, such as `five_hour`, or type and length, such as `USAGE_LIMIT:opus weekly`. */
   readonly window: string;
   /** From 0 to 1. */
   readonly share: number;
 }
 
-/** Tokens that share limits, and what each of them may use if it names nothing itself. */
+/** Tokens that share limits, and what a token of the group may use if the token itself names nothing. */
 export interface Group {
   readonly name: string;
   readonly limits: readonly UsageLimit[];
-  /** The ids of its connections. `undefined` when it names none. */
+  /** The ids of the group's connections. `undefined` when the group names no connections. */
   readonly connectionIds?: ReadonlySet<string> | undefined;
-  /** The ids of its models. `undefined` when it does not restrict them. */
+  /** The ids of the group's models. `undefined` when the group does not restrict models. */
   readonly models?: ReadonlySet<string> | undefined;
-  /** The regions that its members may reach. `undefined` means all. */
+  /** The regions that the group's members may reach. `undefined` means all regions. */
   readonly regions?: readonly string[] | undefined;
   /** `undefined` when it sets none. */
   readonly maxConcurrent?: number | undefined;
@@ -71,14 +71,14 @@ export interface Group {
   readonly weight?: number | undefined;
 }
 
-/** Returns the names of groups as one text, as the log has them; `undefined` when there are none. */
+/** Returns the names of groups as one text for the log; `undefined` when the list of groups is empty. */
 export function groupText(groups: readonly Group[]): string | undefined {
   return groups.length === 0
     ? undefined
     : groups.map(({ name }) => name).join(", ");
 }
 
-/** Returns every limit on a token: its own, then its groups'. */
+/** Returns every limit on a token: the token's own limits, then the limits of its groups. */
 export function limitsOn({ limits, groups }: {
   readonly limits: readonly UsageLimit[];
   readonly groups: readonly Group[];
@@ -124,7 +124,7 @@ export interface Rate {
 }
 
 /**
- * Formats a limit in words, such as `5000000 tokens per day for model-a`. It uses only names from the configuration.
+ * Formats a limit in words, such as `5000000 tokens per day for model-a`. All names are from the configuration.
  *
  * @param row The model and the connection to name. Other models and connections of the limit are only counted, because
  * they may be many and unknown to the reader. Default: all are named.

@@ -5,7 +5,7 @@ import type { Path } from "@gateway/base/problems";
 interface DuplicateKey {
   readonly key: string;
   readonly line: number;
-  /** The line of its first occurrence. */
+  /** The line where the key occurs first. */
   readonly firstLine: number;
 }
 
@@ -15,7 +15,7 @@ interface Place {
   readonly column: number;
 }
 
-/** The error of a text that is not one YAML document. Its message may quote the text. */
+/** The error of a text that is not one YAML document. The message may quote the text. */
 export class YamlError extends SyntaxError {
   override readonly name = "YamlError";
   /** `undefined` when the whole text is at fault. */
@@ -47,7 +47,7 @@ export interface LinedYaml {
  */
 export function parseLinedYaml(text: string): LinedYaml {
   const lines = new WeakMap<object, Lines>();
-  /** The nodes that are being read, the innermost last. The first holds the document. */
+  /** The nodes that are being read, the innermost last. The first node holds the document. */
   const open = [createNode(1)];
   /** The end of the first document. */
   let end: Place | undefined;
@@ -99,11 +99,11 @@ function lineAt(
 /** A node that is being read. */
 interface OpenNode {
   readonly line: number;
-  /** The lines of the nodes directly in it. */
+  /** The lines of the nodes directly in this node. */
   readonly items: number[];
-  /** The lines of its keys. */
+  /** The lines of the keys of a mapping. */
   readonly keys: Map<string, number>;
-  /** True when a key in it awaits its value. */
+  /** True when the last key of a mapping still awaits its value. */
   awaitsValue: boolean;
   duplicate: DuplicateKey | undefined;
 }
@@ -116,7 +116,7 @@ function createNode(line: number): OpenNode {
   };
 }
 
-/** Returns the next character that is neither white space nor in a comment; `undefined` at the end. */
+/** Returns the next character outside white space and comments; `undefined` when only these follow. */
 function nextCharacter(input: string, position: number): string | undefined {
   const visible = /\S/g;
   visible.lastIndex = position;
@@ -145,9 +145,7 @@ function addChild(parent: OpenNode, line: number, state: YamlState): void {
   parent.awaitsValue = hasValue;
 }
 
-/**
- * Notes the lines of a collection that has been read. Notes none for a list with an empty item, which shifts the lines.
- */
+/** Notes the lines of a collection that has been read. Skips a list with an empty item, which would shift the lines. */
 function noteLines(
   { items, keys }: OpenNode,
   value: unknown,
