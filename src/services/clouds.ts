@@ -7,7 +7,7 @@ const googleUrl = (filled: string): string =>
 
 const AZURE_URL = "https://{resource}.openai.azure.com/openai/v1";
 
-/** The presets of clouds, whose addresses have variables. */
+/** The presets of clouds. Their addresses have variables, such as a region. */
 export const CLOUDS = {
   // learn.microsoft.com/azure/ai-foundry/openai/latest: the v1 API. A model is named by its deployment. A token of
   // Entra ID needs `scheme: bearer`.

@@ -1,6 +1,6 @@
 import { CHAT_SERVICE, endpointsAt, type ServicePreset } from "./preset.ts";
 
-/** The fields of a self-hosted server. Its default address is on this host. */
+/** The fields of a self-hosted server. The server's default address is on this host. */
 const IN_HOUSE_SERVER = {
   ...CHAT_SERVICE,
   isKeyOptional: true,

@@ -8,7 +8,7 @@ export const AUTH_SCHEMES = ["bearer", "x-api-key", "api-key", "none"] as const;
 /** The authentication scheme of a provider. */
 export type AuthScheme = typeof AUTH_SCHEMES[number];
 
-/** The options of a connection that are a part of its service's addresses. */
+/** The options of a connection that become a part of the service's addresses. */
 export const VARIABLES = ["region", "resource", "project"] as const;
 
 /** One of {@linkcode VARIABLES}. */
@@ -21,14 +21,14 @@ type VariableValues = Readonly<
 
 /** The defaults of a connection to a service. */
 export interface ServicePreset {
-  /** `undefined` when the configuration must set it. */
+  /** `undefined` when the configuration must set the family. */
   readonly family: Family | undefined;
   /**
-   * Base URLs. A configuration that sets any endpoint replaces them all. `{region}` stands for the value of that
-   * variable.
+   * Base URLs. A configuration that sets any endpoint replaces all of these. `{region}` stands for the variable
+   * `region`.
    */
   readonly endpoints: Readonly<Partial<Record<Endpoint, string>>>;
-  /** Corrects a filled URL for regions whose hosts have another form. */
+  /** Corrects a URL after its variables are filled in, for regions whose hosts have another form. */
   readonly urlOf?: (filled: string) => string;
   readonly authScheme: AuthScheme | undefined;
   /** True for a server whose key is optional. Without a key, the scheme is `none`. */
@@ -37,9 +37,9 @@ export interface ServicePreset {
   readonly requiredHeaders: readonly string[];
   readonly quotaKind: QuotaKind;
   readonly streamOnly: boolean;
-  /** Body fields set on translated requests. The configuration adds to them. */
+  /** Body fields set on translated requests. The configuration may add fields. */
   readonly force: Readonly<JsonObject>;
-  /** Body fields removed from translated requests. The configuration adds to them. */
+  /** Body fields removed from translated requests. The configuration may add fields. */
   readonly omit: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export const CHAT_SERVICE = {
   quotaKind: "none",
 } as const satisfies Partial<ServicePreset>;
 
-/** Returns the endpoints of a provider with one base URL for some protocols, by default for all. */
+/** Returns the endpoints of a provider with one base URL for some protocols; default: for all protocols. */
 export function endpointsAt(
   url: string,
   endpoints: readonly Endpoint[] = ENDPOINTS,

@@ -65,9 +65,9 @@ export interface Group {
   readonly models?: ReadonlySet<string> | undefined;
   /** The regions that the group's members may reach. `undefined` means all regions. */
   readonly regions?: readonly string[] | undefined;
-  /** `undefined` when it sets none. */
+  /** `undefined` when the group does not set the number of running requests. */
   readonly maxConcurrent?: number | undefined;
-  /** `undefined` when it sets none. */
+  /** `undefined` when the group sets no weight. */
   readonly weight?: number | undefined;
 }
 

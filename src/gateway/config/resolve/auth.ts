@@ -21,8 +21,8 @@ interface ResolveAuthOptions extends ResolveTools {
 const REMEDY = "Give a key, or `scheme: none` for a provider without keys.";
 
 /**
- * Returns the scheme of a connection: its own, its service's, or `bearer` when it has a key. Without a key, a server
- * whose key is optional has the scheme `none`.
+ * Returns the scheme of a connection: the configured scheme, the service's, or `bearer` if there is a key. Without a
+ * key, a server whose key is optional has the scheme `none`.
  */
 export function schemeOf(
   { auth, service }: ConnectionFields,
@@ -84,14 +84,14 @@ async function resolveAuth(
   return { scheme, key: credential };
 }
 
-/** The credential of a connection, and the name and weight of its key when it has several. */
+/** A credential of a connection. `key` is set when the connection has several keys. */
 interface KeyedAuth {
   readonly auth: UpstreamAuth;
   readonly key?: { readonly label: string; readonly weight: number };
 }
 
 /**
- * Resolves the credentials of a connection: one, or one for each of its `keys`.
+ * Resolves the credentials of a connection: a single one, or one for each entry of `keys`.
  *
  * @returns An empty list after reporting a problem.
  */
@@ -126,8 +126,8 @@ export async function resolveAuths(
 }
 
 /**
- * Resolves an exchange to its present token. An exchange that gives no token now is only a warning, because it may give
- * one later.
+ * Resolves an exchange to its present token. If the exchange gives no token now, this is only a warning, because a
+ * token may come later.
  */
 async function resolveTokenExchange(
   exchange: TokenExchangeSettings,
@@ -188,7 +188,7 @@ const PLAN_WARNING = {
 /**
  * Returns a credential from the configuration or from a file of its own.
  *
- * @returns `undefined` when there is neither, or after reporting a problem. No message holds the key.
+ * @returns `undefined` when neither is configured, or after reporting a problem. No message holds the key.
  */
 export async function resolveKey(
   { key, key_file: keyFile }: {
@@ -216,7 +216,7 @@ export async function resolveKey(
 /** A text within quotation marks of any of three kinds. */
 const QUOTED_REGEXP = /^(["'`]).*\1$/;
 
-/** Returns the problem of a key in two wordings: for a key in the configuration, and for a key in a file. */
+/** Returns the problem of a key in two wordings: one for a key in the configuration, one for a key in its own file. */
 function keyFault(
   key: string,
 ): { readonly ofKey: string; readonly ofFile: string } | undefined {

@@ -75,7 +75,7 @@ export function resolveCallers(
   return callers;
 }
 
-/** Returns a quarter of all requests, so that one caller cannot fill the gateway. */
+/** Returns a quarter of the running requests of all callers, so that no single caller can fill the gateway. */
 function defaultConcurrency(maxConcurrentRequests: number): number {
   return Math.max(1, Math.floor(maxConcurrentRequests / 4));
 }
@@ -83,8 +83,8 @@ function defaultConcurrency(maxConcurrentRequests: number): number {
 /** Resolves what tokens and rules may use. */
 export interface AccessResolver {
   /**
-   * Returns what a token or rule may use. Settings that it lacks come from its groups together. Limits that it lacks
-   * come from the defaults; the limits of all its groups apply in addition.
+   * Returns what a token or rule may use. Settings that the entry lacks come from all of its groups. If the entry has
+   * no limits, the default limits apply. The limits of its groups apply in addition.
    *
    * @param path The path of the token or rule.
    */
@@ -114,7 +114,7 @@ export function createAccessResolver(
     for (const limit of resolved) pathOf.set(limit, path);
     return resolved;
   };
-  /** The path of the list that holds each limit. */
+  /** For each limit, the path of the list that holds the limit. */
   const pathOf = new Map<UsageLimit, Path>();
   const defaultLimits = resolve(defaults.limits, ["defaults", "limits"]);
   const groupByName = new Map<string, { group: Group; path: Path }>();
@@ -222,10 +222,10 @@ function givesAccess({ connectionIds, models }: Group): boolean {
 }
 
 /**
- * Returns the models that a member without own models gets from its groups; `undefined` for every model of the member's
- * connections. A group that does not restrict models gives all models of the group's connections.
+ * Returns the models that a member gets from its groups if its entry names no models; `undefined` for every model of
+ * the member's connections. A group that does not restrict models gives all models of the group's connections.
  *
- * @param hasOwnConnections Whether the member's connections replace those of the groups.
+ * @param hasOwnConnections True when the member's connections replace the connections of the groups.
  */
 function modelsOf(
   groups: readonly Group[],
@@ -243,7 +243,7 @@ function modelsOf(
   );
 }
 
-/** Returns the union of sets: a single set itself, and `undefined` without any. */
+/** Returns the union of sets. Returns a single set as it is, and `undefined` when there is no set. */
 function unionOf(
   sets: readonly ReadonlySet<string>[],
 ): ReadonlySet<string> | undefined {

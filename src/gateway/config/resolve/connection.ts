@@ -29,19 +29,19 @@ interface ResolveConnectionOptions extends ResolveTools {
   /** The deadlines of all connections. */
   readonly timeouts: GeneralFields["timeouts"];
   readonly defaults: Pick<ConnectionFields, "queue">;
-  /** The model id of each alias, of all connections. */
+  /** The model id of each alias in all connections. */
   readonly idByAlias: ReadonlyMap<string, string>;
   readonly tokenFor?: TokenFor | undefined;
 }
 
-/** Body fields that the gateway sets itself. A connection must not set or omit them. */
+/** Body fields that the gateway sets itself. A connection must not set or omit these fields. */
 const ROUTING_FIELDS: ReadonlySet<string> = new Set(["model", "stream"]);
 
 /**
  * Resolves a connection with its service's preset and its key.
  *
- * @returns One connection for each key, with its own health, quota and requests. An empty list after reporting a
- * problem.
+ * @returns One connection for each key, so that each key has its own health, quota and requests. An empty list after
+ * reporting a problem.
  */
 export async function resolveConnection(
   fields: ConnectionFields,
@@ -101,7 +101,7 @@ function resolveFamily(
   return family;
 }
 
-/** Returns the protocols of `paths` that the family does not serve by itself. */
+/** Returns the protocols of `paths` that the connection's family does not serve without `paths`. */
 function resolvePaths(
   fields: ConnectionFields,
   family: Family,
@@ -220,8 +220,8 @@ function multiplied(prices: Prices, times: number): Prices {
 }
 
 /**
- * Returns all prices. The default of a price is another one, such as `input` for `cached_input`. In a rate, this is the
- * rate's own `input`.
+ * Returns all prices. A missing price is copied from another price: a missing `cached_input` is `input`. In a rate, it
+ * is the `input` of the same rate.
  */
 function resolvePrices(
   { input, output, ...more }: Omit<PriceFields, "rates">,

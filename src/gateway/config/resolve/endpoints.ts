@@ -16,7 +16,7 @@ import {
 } from "@gateway/services";
 import { isLoopback } from "./server.ts";
 
-/** Resolves the base URLs of a connection, its own or its service's. Reports their problems. */
+/** Resolves the base URLs of a connection: the configured URLs, or those of the service. Reports invalid URLs. */
 export function resolveEndpoints(
   fields: ConnectionFields,
   { path, findings, family }: Located & {
@@ -116,8 +116,8 @@ type BaseUrlResult = {
 } | { readonly fault: string };
 
 /**
- * Parses a base URL, to which the paths of an endpoint are appended: http or https, without credentials, query and
- * fragment. Removes a trailing slash.
+ * Parses a base URL. The paths of an endpoint are appended to this URL. It must be http or https, without credentials,
+ * query and fragment. Removes a trailing slash.
  */
 export function readBaseUrl(text: string, endpoint: Endpoint): BaseUrlResult {
   const result = readHttpUrl(text);

@@ -4,7 +4,7 @@ import type { Located } from "@gateway/base/problems";
 import type { ConnectionFields } from "../schema/connection.ts";
 import { schemeOf } from "./auth.ts";
 
-/** Resolves the headers that a connection adds, with names in lower case. Reports their problems. */
+/** Resolves the headers that a connection adds, with names in lower case. Reports invalid headers. */
 export function resolveHeaders(
   fields: ConnectionFields,
   { path, findings }: Located,
@@ -38,7 +38,7 @@ export function resolveHeaders(
   return Object.fromEntries(headers);
 }
 
-/** A value in a list: without white space and commas, which separate values. */
+/** A value in a list. White space and commas separate values, so a value has neither. */
 const LISTED_VALUE_REGEXP = /^[!-+\--~]+$/;
 
 /** Resolves the values that a connection removes from request headers, with names in lower case. Reports problems. */
@@ -77,7 +77,7 @@ export function resolveHeadersDrop(
 const NAME_REGEXP = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE_REGEXP = /^[\x20-\x7e\t]*$/;
 
-/** Headers of one hop (RFC 9110, section 7.6.1), and headers that the gateway sets on each request. */
+/** Headers for a single connection (RFC 9110, section 7.6.1), and headers that the gateway sets on each request. */
 const GATEWAY_HEADERS: ReadonlySet<string> = new Set([
   "accept-encoding",
   "connection",

@@ -19,7 +19,7 @@ interface ResolveIdentityOptions extends ResolveTools {
 /**
  * Resolves the identity providers with their rules, and reads the files of their keys.
  *
- * @param all In the file's order. `undefined` replaces an entry with problems.
+ * @param all The entries in the file's order. `undefined` stands for an entry with problems.
  */
 export async function resolveIdentity(
   all: readonly (IdentityFields | undefined)[],
@@ -151,7 +151,7 @@ async function readKeys(
   return undefined;
 }
 
-/** Warns of keys that an attacker on the network could replace. */
+/** Warns of a URL without TLS, because an attacker on the network could replace the keys. */
 function warnOfPlainHttp(url: string, path: Path, findings: Findings): void {
   const { protocol, hostname } = new URL(url);
   if (protocol === "https:" || isLoopback(hostname)) return;

@@ -12,7 +12,7 @@ import type { ConnectionFields } from "../schema/connection.ts";
 
 /** An alias or a fallback in the file. */
 interface ModelReference {
-  /** The id of its model. */
+  /** The id of the model with this alias or fallback. */
   readonly of: string;
   readonly name: string;
   readonly path: Path;
@@ -110,8 +110,8 @@ export function listReferences(
 }
 
 /**
- * Yields the fallbacks that close a cycle, each with the models in it. Searches depth first with its own stack, because
- * a chain may be longer than the call stack allows.
+ * Yields the fallbacks that close a cycle, each with the models of the cycle. Searches depth first with a list as its
+ * stack, because recursion along a long chain could exceed the call stack.
  */
 function* findCycles(
   fallbacks: readonly ModelReference[],

@@ -12,8 +12,8 @@ import type { JsonQuota, QuotaFields } from "../schema/quota.ts";
 type QuotaOfKind = QuotaFields & { readonly kind: QuotaKind };
 
 /**
- * Resolves how the quota of a connection is read. A missing setting is a warning when the connection can still serve
- * models.
+ * Resolves how the quota of a connection is read. If the connection can still serve models, a missing setting is only a
+ * warning.
  *
  * @returns `undefined` when the quota is not read.
  */

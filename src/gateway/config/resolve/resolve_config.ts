@@ -43,9 +43,9 @@ interface ResolveOptions extends ResolveTools {
 }
 
 /**
- * Resolves the trees of the files to a configuration: validates them, resolves every reference and reads the keys.
+ * Resolves the trees of the files to a configuration: validates the trees, resolves references and reads the keys.
  *
- * @returns `undefined` when there is a problem. The findings list all of them.
+ * @returns `undefined` when there is a problem. The findings list all problems.
  */
 export async function resolve(
   tree: unknown,
@@ -125,7 +125,7 @@ async function resolveConnections(
   return connections;
 }
 
-/** Reports aliases that are the id of a model, and aliases of two models. */
+/** Reports an alias that is also the id of a model, and an alias that two models have. */
 function reportAliasProblems(
   connections: readonly (ConnectionFields | undefined)[],
   { directory, findings }: {
@@ -243,7 +243,7 @@ async function resolvePassword(
   return text?.trim();
 }
 
-/** Decodes a part of a URL. Returns the part itself when its encoding is invalid. */
+/** Decodes a part of a URL. If the encoding is invalid, returns the part as it is. */
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);

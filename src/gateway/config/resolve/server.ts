@@ -60,7 +60,7 @@ function adminPlace({ host, port, port_offset }: AdminFields): AdminPlace {
  * Returns the port of the second listener.
  *
  * @param gatewayPort The port of the first listener.
- * @returns A number above 65,535 when the offset leaves no port.
+ * @returns A number above 65,535 when `gatewayPort` plus the offset is no valid port.
  */
 export function adminPort(place: AdminPlace, gatewayPort: number): number {
   return "port" in place ? place.port : gatewayPort + place.portOffset;
@@ -96,12 +96,12 @@ const PEM_FORMS = {
 const LOOPBACK_REGEXP =
   /^(localhost|.+\.localhost|127(\.\d+){3}|::1|\[::1\])$/i;
 
-/** Returns true when a host name or an address is the local machine's. A URL has brackets around IPv6. */
+/** Returns true when a host name or an address belongs to the local machine. An IPv6 address may have brackets. */
 export function isLoopback(host: string): boolean {
   return LOOPBACK_REGEXP.test(host);
 }
 
-/** Returns a warning about listening to other machines without TLS, or `undefined`. */
+/** Returns a warning if other machines can connect without TLS; `undefined` otherwise. */
 export function exposureFault(
   { host, tls }: Pick<ServerConfig, "host"> & { readonly tls?: unknown },
 ): string | undefined {
@@ -111,7 +111,7 @@ export function exposureFault(
 
 /**
  * Returns true when a private key does not match a certificate, as happens while both files are being replaced. Returns
- * false for a pair that cannot be parsed, because the listener checks such a pair.
+ * false for a pair that cannot be parsed, because the listener itself reports such a pair.
  *
  * @param pair PEM texts.
  */

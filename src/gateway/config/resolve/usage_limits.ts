@@ -22,7 +22,7 @@ interface UsageLimitsOptions extends Located {
   readonly connections: readonly Connection[];
 }
 
-/** Resolves limits with the models and connections that they name. Reports invalid limits and leaves them out. */
+/** Resolves limits with the models and connections that they name. Reports and leaves out invalid limits. */
 export function resolveUsageLimits(
   all: readonly UsageLimitFields[],
   options: UsageLimitsOptions,
@@ -38,7 +38,7 @@ export function resolveUsageLimits(
   });
 }
 
-/** Returns a text that is equal for limits that differ only in their amount. */
+/** Returns a text for what a limit counts. Limits that differ only in their amount have equal texts. */
 function targetOf(limit: UsageLimit): string {
   return limit.kind === "share"
     ? JSON.stringify([limit.connection, limit.window])
@@ -127,7 +127,7 @@ function resolveAmount(
   };
 }
 
-/** The windows that a session's limit may have. The usage of a session is forgotten after a day at most. */
+/** The windows that a limit per session may have. The usage of a session is forgotten after a day at most. */
 const SESSION_WINDOWS = ["minute", "hour", "day"] as const;
 
 /** Sorts the names, so that their order in the file does not matter. */
@@ -184,7 +184,7 @@ const BALANCE_KINDS: ReadonlySet<string> = new Set([
   "siliconflow",
 ]);
 
-/** The forms of `window`, see `quotas/period.ts`. */
+/** The forms of `window`. The names of the lengths come from `quotas/period.ts`. */
 const WINDOW_REGEXP =
   /^(\S+ )?(minute|hourly|daily|weekly|monthly|yearly|[a-z0-9]+_(minute|hour|day|week|month|year))$/;
 
@@ -218,7 +218,7 @@ function shareProblem(
   ];
 }
 
-/** Resolves a reference to the names of a connection, one for each of its keys. */
+/** Resolves a reference to a connection. Returns one name for each key of the connection. */
 function namesOf(
   ...reference: Parameters<typeof entriesOf>
 ): readonly string[] {

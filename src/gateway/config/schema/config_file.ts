@@ -18,7 +18,7 @@ import {
   tokenSchema,
 } from "./token.ts";
 
-/** The most patterns of logs, and of included files. */
+/** The most patterns in one list: `usage.replay` or `include`. */
 const MAX_PATTERNS = 32;
 
 const MAX_PATTERN_LENGTH = 4096;
@@ -102,7 +102,7 @@ function isWebhook(value: string): boolean {
 
 /**
  * The file without the contents of its lists. Connections and tokens are validated one by one, so that a problem in one
- * hides none in the others.
+ * entry does not hide problems in the others.
  */
 const fileSchema = z.strictObject({
   server: serverSchema.prefault({}).describe(
@@ -147,7 +147,7 @@ const includedSchema = z.strictObject({
 
 /** The tree of an included file. */
 export interface IncludedTree {
-  /** The beginning of all paths in the file. */
+  /** The path of the file itself. Every path into the file begins with this path. */
   readonly path: Path;
   readonly tree: unknown;
 }
@@ -210,7 +210,7 @@ export interface TokenEntry {
 /** The keys under which a file lists callers. A file needs one of these keys. */
 const CALLER_KEYS = ["tokens", "include", "identity"];
 
-/** Validates the trees of a file and of those that it includes. Problems go to the findings. */
+/** Validates the tree of a file and the trees of its included files. Reports problems to the findings. */
 export function validateFile(
   tree: unknown,
   included: readonly IncludedTree[],

@@ -34,7 +34,7 @@ import { valueHint } from "./problems.ts";
 import { quotaSchema } from "./quota.ts";
 import { connectionTimeoutsSchema } from "./server.ts";
 
-/** Another name of a model. A bare text is that name. */
+/** Another name of a model. A text in place of the mapping is the name. */
 const aliasSchema = orBareId(
   z.strictObject({
     id: name().describe("Another name for the model in requests."),
@@ -49,7 +49,7 @@ const effortSchema = z.string().regex(/^[a-z][a-z0-9_-]{0,31}$/, {
   error: "must be a word such as low, high or max.",
 });
 
-/** In US dollars per million tokens. No model costs more. */
+/** The highest price, in US dollars per million tokens. No model costs more. */
 const MAX_PRICE = 1_000_000;
 
 const price = () => decimal({ min: 0, max: MAX_PRICE });
@@ -76,7 +76,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** The conditions of a rate on an answer. */
+/** The conditions that an answer must meet for a rate to apply. */
 export const rateConditionSchema = z.strictObject({
   input_over: tokens().optional().describe(
     "The whole prompt has more tokens than this, including tokens read from and written to a cache.",
@@ -137,7 +137,7 @@ const priceSchema = z.strictObject({
   ),
 });
 
-/** What a provider takes of translated requests. */
+/** What a provider accepts in translated requests. */
 const abilitySchema = z.strictObject(ABILITY_ROWS.options<z.ZodType>({
   flag,
   number: (field) => (field.whole ? wholeNumber(field) : decimal(field)),
@@ -147,7 +147,7 @@ const abilitySchema = z.strictObject(ABILITY_ROWS.options<z.ZodType>({
   optional: (option, about) => option.optional().describe(about),
 })).transform(ABILITY_ROWS.read);
 
-/** A model of a connection. A bare text is its id. */
+/** A model of a connection. A text in place of the mapping is the model's id. */
 export const modelSchema = orBareId(
   z.strictObject({
     id: name().describe("The name in callers' requests."),
@@ -194,12 +194,12 @@ export const modelSchema = orBareId(
   }),
 );
 
-/** The values that a body field may be set to. YAML has numbers that JSON lacks. */
+/** The values that a body field may be set to. YAML has numbers that JSON lacks, such as `.inf`. */
 const jsonValueSchema = z.custom<JsonValue>(isJsonValue, {
   error: "must be a value that JSON can hold.",
 });
 
-/** Returns `A speaks Chat Completions, B Messages` and so on. */
+/** Lists the families with their protocols: `A speaks Chat Completions, B Messages` and so on. */
 function familiesText(): string {
   return FAMILY_NAMES.map((name, index) => {
     const spoken = ENDPOINT_NAMES[FAMILIES[name].protocol];
@@ -208,7 +208,7 @@ function familiesText(): string {
 }
 
 /**
- * Returns the message of an unknown service. The message does not list the known services, because they are too many
+ * Returns the message of an unknown service. The message does not list the known services, because the list is too long
  * for a line.
  */
 function unknownService({ input }: { readonly input?: unknown }): string {
@@ -223,14 +223,14 @@ function unknownService({ input }: { readonly input?: unknown }): string {
   }`;
 }
 
-/** A variable is a part of an address. So it must not hold a character that ends a host or a segment of a path. */
+/** A part of an address. A variable must not hold a character that ends a host or a segment of a path. */
 const variable = (example: string) =>
   z.string().regex(LABEL_REGEXP, {
     error:
       `must have only letters, digits and inner hyphens, such as ${example}.`,
   }).optional();
 
-/** The parts of the addresses of some services. */
+/** The variables in the addresses of some services. */
 const variablesSchema = {
   region: region().optional().describe(
     "The region in which the provider keeps data, such as eu, for `regions` of tokens and groups. If the service's addresses contain a region: that region.",

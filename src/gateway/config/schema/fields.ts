@@ -75,8 +75,8 @@ export function flag(): z.ZodType<boolean> {
 }
 
 /**
- * A mapping, or its `id` alone. A bare number also becomes the `id`, so that the message about the number asks for
- * text.
+ * A mapping, or only the text of its `id`. A number in place of the mapping also becomes the `id`, so that the message
+ * about the number asks for text.
  */
 export function orBareId<Output>(
   mapping: z.ZodType<Output>,
@@ -140,7 +140,7 @@ export function milliseconds(
 /** The range of a deadline, in milliseconds. 0 means no deadline. */
 const DEADLINE_RANGE = { min: 0, max: 86_400_000 };
 
-/** The longest wait for a turn, in milliseconds: clients give up soon after. */
+/** The longest wait for a turn, in milliseconds. Clients give up soon after this time. */
 const MAX_QUEUE_WAIT_MS = 600_000;
 
 /** `queue`: the wait of requests for a connection without room. */
@@ -163,7 +163,7 @@ const BYTES_BY_UNIT = {
 /**
  * An amount of memory: a number of bytes, or a text such as `512MiB` or `1GiB`.
  *
- * @param leastMib In MiB.
+ * @param leastMib The least amount, in MiB.
  */
 export function byteSize(
   { leastMib }: { readonly leastMib: number },
@@ -220,7 +220,7 @@ function inUnit(unit: Unit): Readonly<Record<string, unknown>> {
 /**
  * Returns the `meta` of an option that may hold a secret: `check --print` shows only a part of it.
  *
- * @param shown Returns what to show of a text. Default: {@linkcode HIDDEN} for any text.
+ * @param shown Returns the part of a text that is shown. Default: {@linkcode HIDDEN} in place of any text.
  */
 export function secret(
   shown: (text: string) => string = () => HIDDEN,
@@ -241,8 +241,8 @@ export const HIDDEN = "hidden";
 const ALSO_WRITTEN = "alsoWritten";
 
 /**
- * Returns the `meta` with the shorthands for a schema's value. The schema converts a shorthand before it validates, and
- * zod's own JSON Schema shows only the converted form.
+ * Returns the `meta` with the shorthands that a file may use for a value. The schema converts a shorthand before
+ * validation, so zod's own JSON Schema has only the converted form.
  */
 export function alsoWritten(
   ...forms: readonly JsonSchema[]

@@ -5,8 +5,8 @@ import { accessFields } from "./token.ts";
 const MAX_TEXT = 1024;
 
 /**
- * An issuer: the identity provider's URL, or an `iss` that is no URL. Spaces or brackets would make callers' names
- * ambiguous.
+ * An issuer: the identity provider's URL, or an `iss` that is no URL. Spaces and brackets are rejected, because a
+ * caller's name ends with the issuer in brackets.
  */
 const issuerSchema = z.string().max(MAX_TEXT).regex(/^[^\s()\p{Cc}]+$/u, {
   error: "must be the issuer's URL, without spaces and parentheses.",
@@ -25,7 +25,7 @@ function isHttpUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
 }
 
-/** A condition: claims by name, and the value of each. */
+/** A condition: the value that each claim must have, by the claim's name. */
 const conditionSchema = z.record(
   text(),
   z.union([text(), z.number(), z.boolean()], {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { wholeFileSchema, wholeIncludedSchema } from "./config_file.ts";
 import { type JsonSchema, takeForms } from "./fields.ts";
 
-/** A text with a variable cannot be validated before the variable has a value. */
+/** Accepts any text with a variable, because the text cannot be validated before the variable has a value. */
 const DEFINITIONS: Readonly<Record<string, JsonSchema>> = {
   variable: {
     type: "string",
@@ -17,8 +17,8 @@ const DRAFT = "https://json-schema.org/draft/2020-12/schema";
 const REFERENCE: JsonSchema = { $ref: "#/$defs/variable" };
 
 /**
- * Returns the JSON Schema (draft 2020-12) of a `gateway.yaml`, for editors and other programs. It accepts every file
- * that the gateway accepts. It cannot check conditions across several fields.
+ * Returns the JSON Schema (draft 2020-12) of a `gateway.yaml`, for editors and other programs. The schema accepts every
+ * file that the gateway accepts, but cannot check conditions across several fields.
  */
 export function configJsonSchema(): JsonSchema {
   return jsonSchemaOf(wholeFileSchema, "Configuration of Model Gateway");
@@ -55,7 +55,7 @@ function jsonSchemaOf(schema: z.ZodType, title: string): JsonSchema {
   };
 }
 
-/** Returns a schema that accepts every form of its value. */
+/** Returns a schema that accepts a value in every form: shorthands, and texts with a variable. */
 function widen(schema: JsonSchema): JsonSchema {
   const { description, default: preset, unit: _, ...rest } = schema;
   const forms = formsOf(rest);

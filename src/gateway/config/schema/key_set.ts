@@ -15,10 +15,10 @@ export type PublicKey = Readonly<z.output<typeof keySchema>>;
 const keySetSchema = z.looseObject({ keys: z.array(z.unknown()) });
 
 /**
- * Parses a JSON Web Key Set (RFC 7517, section 5). As the RFC demands, it ignores keys that it cannot use: symmetric
- * ones, and keys for encryption.
+ * Parses a JSON Web Key Set (RFC 7517, section 5). As the RFC demands, ignores unusable keys: symmetric keys, and keys
+ * for encryption.
  *
- * @returns The keys for signatures, perhaps none; `undefined` when the text is not a key set.
+ * @returns The keys for signatures, perhaps an empty list; `undefined` when the text is not a key set.
  */
 export function parseKeySet(text: string): readonly PublicKey[] | undefined {
   const set = keySetSchema.safeParse(parseLightJson(text)).data;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Returns a schema, then the schemas within its defaults, optional wrappers and conversions, the innermost last. */
+/** Returns a schema and the schemas that its defaults, optional wrappers and conversions wrap, the innermost last. */
 export function layersOf(
   schema: z.core.$ZodType,
 ): readonly z.core.$ZodType[] {

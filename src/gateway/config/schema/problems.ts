@@ -23,16 +23,16 @@ interface ValidateOptions {
   /** The path of the value in the file. */
   readonly path: Path;
   readonly findings: Findings;
-  /** Values for required keys of the outermost mapping that are missing or invalid. */
+  /** Stand-ins for missing or invalid values, by the required keys of the outermost mapping. */
   readonly placeholders?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Validates a value of the file and reports its problems. A message never quotes a value, because any value may be a
- * misplaced key.
+ * Validates a value of the file and reports its problems. A message never quotes the value, because the value may be an
+ * API key in the wrong place.
  *
  * @returns The parsed value. After a problem, the value is parsed without its invalid parts, so that later checks can
- * report more. `undefined` when too little remains.
+ * report further problems. `undefined` when the rest is invalid, too.
  */
 export function validate<Output>(
   schema: z.ZodType<Output>,
@@ -113,7 +113,7 @@ const FOREIGN_VALUES:
     ],
   ];
 
-/** Returns the hint for a key or a value of another program. */
+/** Returns the hint for a key or a value that belongs to another program; `undefined` for any other. */
 function foreignWords(
   given: string,
   known: readonly string[],
@@ -125,7 +125,7 @@ function foreignWords(
   return found?.[2];
 }
 
-/** Returns true for the end of a number, such as the key `000` in `{ tokens: 5,000 }`. */
+/** Returns true for a key that is the end of a number: `000` in `{ tokens: 5,000 }`. */
 export function isNumber(key: string): boolean {
   return /^\d{1,3}(\.\d+)?$/.test(key);
 }
@@ -182,7 +182,7 @@ export function valueHint(given: string, options: readonly string[]): string {
 }
 
 /**
- * Returns the message of this program's schema; `undefined` for zod's own message, which begins with a capital letter.
+ * Returns the message of this program's schema; `undefined` for zod's messages. Only these begin with a capital letter.
  */
 function ownMessage(issue: z.core.$ZodIssue): string | undefined {
   return /^[a-z]/.test(issue.message) ? issue.message : undefined;
@@ -206,7 +206,7 @@ function wordFor(value: unknown): string {
   return typeof value === "number" ? "a number" : "true or false";
 }
 
-/** Returns the keys that a schema has at a path. Empty when the schema is no mapping there. */
+/** Returns the keys that a schema has at a path. Returns an empty list when the path leads to no mapping. */
 function knownKeys(schema: z.ZodType, path: Path): readonly string[] {
   let place = unwrap(schema);
   for (const key of path) {

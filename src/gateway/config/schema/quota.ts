@@ -93,13 +93,13 @@ export const quotaSchema = z.strictObject({
 /** The quota fields of the file. */
 export type QuotaFields = z.output<typeof quotaSchema>;
 
-/** A window of the kind `json`: fixed texts, and pointers to its numbers. */
+/** A window of the kind `json`: fixed texts, and pointers to the numbers of the window. */
 export type JsonWindow = z.output<typeof windowSchema>;
 
 /** A condition of the kind `json`: the value at a JSON pointer must be in a list. */
 export type JsonCondition = z.output<typeof condition>;
 
-/** The quota of a service without a reader of its own. */
+/** The description of a quota response, for a service that the gateway has no reader for. */
 export interface JsonQuota
   extends Pick<QuotaFields, "success" | "unauthorized"> {
   /** Headers of the request. An `authorization` header replaces the connection's credential. */

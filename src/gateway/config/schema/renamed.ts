@@ -4,11 +4,11 @@ import { metaOf, unwrap } from "./layers.ts";
 /** The units that the names of resolved options end with. */
 export type Unit = "Ms" | "Bytes";
 
-/** A number in a unit. */
+/** A number in a known unit. */
 export type Quantity<In extends Unit> = number & z.core.$brand<In>;
 
 /**
- * The fields of a mapping in the file, under their names in the code: `first_byte`, in milliseconds, is `firstByteMs`.
+ * The fields of a mapping in the file, under their names in the code: `first_byte` is `firstByteMs`, in milliseconds.
  */
 export type Renamed<Fields> = {
   readonly [Key in keyof Fields as CodeName<Key & string, Fields[Key]>]: Value<
@@ -31,7 +31,7 @@ type Value<Field> = Field extends number & z.core.$brand ? number
 
 const SECONDS_REGEXP = /_seconds$/;
 
-/** Returns the code's name of an option, which ends with its unit. */
+/** Returns the name of an option in the code. The name ends with the option's unit. */
 export function codeName(key: string, schema: z.core.$ZodType): string {
   const unit = SECONDS_REGEXP.test(key) ? "Ms" : metaOf(schema, "unit") ?? "";
   const camel = key.replace(SECONDS_REGEXP, "")

@@ -18,8 +18,8 @@ function host(): z.ZodType<string> {
 }
 
 /**
- * The name of a header that callers define themselves. Headers with other names may hold a secret, or have a meaning
- * for a provider.
+ * The name of a header that callers define themselves. Other headers may hold a secret, or have a meaning for a
+ * provider.
  */
 function attributionHeader(): z.ZodType<string> {
   return z.string().regex(
@@ -42,10 +42,10 @@ const port = wholeNumber({ min: 0, max: 65_535 });
 
 const SECONDS = "a whole number of seconds, such as 30";
 
-/** The description of the paths of `cert` and `key`. */
+/** The end of the descriptions of `cert` and `key`. */
 const PEM_FILE = "path of a PEM file, relative to this file";
 
-/** Twice the longest request body that any path accepts. */
+/** The least memory for bodies, in MiB: twice the longest request body that any path accepts. */
 const LEAST_BODY_MEMORY_MIB = 64;
 
 /** `server`. */

@@ -5,22 +5,22 @@ import { HIDDEN } from "./fields.ts";
 import { layersOf, metaOf, unwrap } from "./layers.ts";
 import { codeName } from "./renamed.ts";
 
-/** The most texts that a list shows. The rest are counted. */
+/** The most texts that a list shows. Further texts are only counted. */
 const SHOWN_TEXTS = 50;
 
-/** The shortest secret that is also hidden in the values of other options. A shorter one may be a common word. */
+/** The shortest secret that is also hidden in the values of other options. A shorter secret may be a common word. */
 const SECRET_LENGTH = 16;
 
 interface ShownValue {
   /** The value in the file; `undefined` when the file does not set the option. */
   readonly written: unknown;
-  /** The resolved value; `undefined` when resolving adds none. */
+  /** The resolved value; `undefined` when resolving adds no value. */
   readonly resolved: unknown;
-  /** The secrets to hide. The call adds the secrets that it finds. */
+  /** The secrets to hide. A call adds the secrets that the option holds. */
   readonly secrets: Set<string>;
 }
 
-/** Returns the value of an option for people: the file's, else the default, else what resolving found. */
+/** Returns the value of an option for people: the file's value, else the default, else the resolved value. */
 export function shown(option: z.core.$ZodType, value: ShownValue): unknown {
   const { resolved, secrets } = value;
   const preset = layersOf(option).find((layer) =>

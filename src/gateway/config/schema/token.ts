@@ -12,10 +12,10 @@ import {
   wholeNumber,
 } from "./fields.ts";
 
-/** The largest amount in a window. Sums stay exact up to it. */
+/** The largest amount in a window. Sums up to this amount stay exact. */
 const MAX_COUNT = 1_000_000_000_000;
 
-/** In US dollars. */
+/** The largest cost limit, in US dollars. */
 const MAX_COST = 1_000_000;
 
 /** An entry of `limits` of a token, a group or the defaults. The resolver checks the combination of fields. */
@@ -51,7 +51,7 @@ export type UsageLimitFields = z.output<typeof usageLimitSchema>;
 /** A list of limits. */
 const usageLimitsSchema = z.array(usageLimitSchema);
 
-/** `defaults`: the settings of tokens that set none. */
+/** `defaults`: the settings of tokens and connections that have no such settings. */
 export const defaultsSchema = z.strictObject({
   limits: usageLimitsSchema.default([]).describe(
     "The limits of each token that has none of its own.",
@@ -105,7 +105,7 @@ const instantSchema = z.union([
   error: "must be an ISO 8601 time with a zone, such as 2027-01-01T00:00:00Z.",
 });
 
-/** The most tokens of a caller. A caller has more than two only while several are being replaced. */
+/** The most tokens of a caller. A caller needs more than two only while several tokens are being replaced. */
 const MAX_DIGESTS = 8;
 
 const DIGEST_MESSAGE =
@@ -118,7 +118,7 @@ const DIGEST_FORM: JsonSchema = {
   pattern: "^[0-9a-fA-F]{64}$",
 };
 
-/** The digits of a token's hash that `check --print` shows. They distinguish the token from others. */
+/** The digits of a token's hash that `check --print` shows. These digits distinguish the token from others. */
 const SHOWN_DIGITS = 12;
 
 /** The hashes of a caller's tokens. */

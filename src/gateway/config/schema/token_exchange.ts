@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isSafeUrl } from "@gateway/base/safe_url";
 import { decimal, secret, text } from "./fields.ts";
 
-/** The platform's token, which is exchanged for a token of the provider. */
+/** The platform's token. The gateway exchanges this token for a token of the provider. */
 const subjectSchema = z.union([
   z.strictObject({
     file: text().describe(
@@ -40,7 +40,7 @@ const regionSchema = z.string().regex(/^[a-z0-9-]+$/, {
   error: "must be a region of AWS, such as eu-central-1.",
 });
 
-/** Returns the schema of an exchange of the platform's token. Without `token_url`, the provider's address is used. */
+/** Returns the schema of an exchange of the platform's token. Default of `token_url`: the provider's address. */
 function subjectExchange<
   Kind extends string,
   Fields extends Record<string, z.ZodType>,
