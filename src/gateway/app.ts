@@ -66,7 +66,7 @@ interface GatewaySurroundings {
   readonly tracing?: Tracing | undefined;
   /** The state shared with other gateways; default: none. */
   readonly shared?: SharedState | undefined;
-  /** Default: this machine's. */
+  /** Default: this machine's clock. */
   readonly clock?: Clock;
   /** The timers of deadlines and retries; default: this machine's. */
   readonly timers?: Timers;
@@ -83,7 +83,7 @@ interface GatewaySurroundings {
 interface Gateway {
   /** The web-standard handler. */
   readonly handler: Handler;
-  /** The handler for the gateway's own server, which takes responses as they are. */
+  /** The handler for the gateway's own server. This server takes every kind of response. */
   readonly respond: Respond;
   /** Counts the requests in progress and can stop accepting more. */
   readonly admission: Admission;
@@ -100,7 +100,7 @@ interface Gateway {
 /** The delay before other gateways get the quotas that headers reported, in milliseconds. */
 const HARVEST_NOTICE_MS = 1000;
 
-/** Composes the program. It does not listen, read files or depend on a platform. */
+/** Composes the gateway. This function does not listen, read files or depend on a platform. */
 export function createGateway(surroundings: GatewaySurroundings): Gateway {
   const { log, clock = systemClock, shared = {} } = surroundings;
   const deadlines = createDeadlines(surroundings.timers);

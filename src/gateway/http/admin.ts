@@ -18,8 +18,8 @@ interface AdminSources {
 }
 
 /**
- * Creates the handler of the second listener: `/metrics`, `/livez` and `/readyz`. It needs no credential, returns no
- * secret and changes nothing.
+ * Creates the handler of the second listener: `/metrics`, `/livez` and `/readyz`. The handler needs no credential,
+ * returns no secret and changes nothing.
  */
 export function createAdminHandler(sources: AdminSources): Handler {
   return async (request) => {

@@ -22,7 +22,8 @@ const MAX_LENGTH = 64;
 
 /**
  * The most values of a header on one day. Further values are logged as {@linkcode OTHER}, so that sums stay small. But
- * a new value of a caller with few values replaces the newest value of the caller with the most values.
+ * if a caller with few values sends a new value, this value replaces the newest value of the caller with the most
+ * values.
  */
 const MAX_VALUES = 1000;
 
@@ -34,9 +35,7 @@ const DAY_MS = 86_400_000;
 export function createAttributionReader(
   clock: Pick<Clock, "now">,
 ): AttributionReader {
-  /**
-   * By header: the values of the current day, and for each caller the values that this caller was the first to send.
-   */
+  /** For each header: the values of the current day, and for each caller the values that this caller sent first. */
   const seen = new Map<string, ReturnType<typeof emptyDay>>();
   let day = 0;
 
@@ -78,7 +77,7 @@ function emptyDay() {
   return { values: new Set<string>(), shares: new Map<string, string[]>() };
 }
 
-/** Keeps printable ASCII, because a header's other bytes have no known encoding. */
+/** Returns the printable ASCII of a header's value. Other bytes have no known encoding. */
 function printable(value: string): string {
   return value.replaceAll(/[^ -~]/g, "").trim().slice(0, MAX_LENGTH).trim();
 }

@@ -5,12 +5,10 @@ import {
 } from "@gateway/base/json";
 import { mapValues } from "@gateway/base/std";
 
-/**
- * A text of a packed entry, by its place in `texts`. The entries share most of their texts, which are long.
- */
+/** Marks a reference to a text in `texts`, by index. Most texts are long, and several entries have the same text. */
 const TEXT_KEY = "$text";
 
-/** The catalog of Codex, packed: each long text is there once. */
+/** The catalog of Codex, packed: each long text is stored only once. */
 interface PackedCatalog {
   /** The version of Codex that the catalog comes from. */
   readonly version: string;
@@ -18,25 +16,25 @@ interface PackedCatalog {
   readonly texts: readonly string[];
 }
 
-/** Reads the catalog when it is first needed: it is large, and most gateways have no Codex. */
+/** Reads the catalog on first use, because the catalog is large and most gateways do not serve Codex. */
 async function packedCatalog(): Promise<PackedCatalog> {
   const file = await import("./codex_models.json", { with: { type: "json" } });
   return file.default;
 }
 
-/** The first minor version of Codex that reads each field of the entries. An older version may reject all entries. */
+/** The first minor version of Codex that reads all fields of the entries. An older version may reject all entries. */
 const SINCE_MINOR = 169;
 
 /**
- * Returns Codex's own catalog entry of a model: OpenAI's instructions, tools, efforts and sizes for it. The entries are
- * those of `codex debug models --bundled` in the npm package `@openai/codex` (Apache-2.0; source:
- * https://github.com/openai/codex, codex-rs/models-manager/models.json). `task codex:models` writes them.
+ * Returns Codex's own catalog entry of a model: OpenAI's instructions, tools, efforts and sizes. The entries are those
+ * of `codex debug models --bundled` in the npm package `@openai/codex` (Apache-2.0; source:
+ * https://github.com/openai/codex, codex-rs/models-manager/models.json). `task codex:models` writes the entries.
  *
  * A newer model of OpenAI has the entry of its nearest relative, without the relative's name, sizes and tiers.
  *
  * @param id The model's id at OpenAI.
  * @param version The version of Codex that reads the entry.
- * @returns `undefined` for a model that Codex does not know, and for a version that may not read the entry.
+ * @returns `undefined` for a model that Codex does not know, and for a version that may be unable to read the entry.
  */
 export async function ownCodexEntry(
   id: string,
@@ -54,7 +52,7 @@ export async function ownCodexEntry(
 }
 
 /**
- * The fields that a newer model does not copy from a relative. Codex has a default for each, or the gateway sets it.
+ * The fields that a newer model does not copy from a relative. Codex has defaults for them, or the gateway sets them.
  */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   ...["slug", "display_name", "description", "availability_nux"],
@@ -66,8 +64,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 const KIND_REGEXP = /^gpt-(\d+)(?:\.(\d+))?-([a-z]+)/;
 
 /**
- * Returns the known model whose entry fits an unknown one: the nearest version of the same kind, else of any kind.
- * Returns `undefined` for a model older than all known ones, because it lacks their tools.
+ * Returns the known model whose entry fits an unknown model: the nearest version of the same kind, else of any kind. If
+ * the unknown model is older than all known models, returns `undefined`, because older models lack the tools.
  */
 function nearestRelative(
   id: string,
@@ -86,7 +84,7 @@ function nearestRelative(
 
 interface Generation {
   readonly id: string;
-  /** Orders the versions: 602 for 6.2. */
+  /** A number that orders the versions: 602 for 6.2. */
   readonly version: number;
   readonly kind: string;
 }

@@ -15,7 +15,7 @@ import {
 import { noteFailure } from "../relay/answer_failure.ts";
 import { stamp } from "../relay/answer_headers.ts";
 
-/** nginx's status for a disconnected caller. Nobody receives it, but the log shows it. */
+/** nginx's status for a disconnected caller. Nobody receives the response, but the log shows the status. */
 const CALLER_LEFT_STATUS = 499;
 
 /** The context of a failure. */
@@ -32,8 +32,8 @@ interface FailedRequest {
 }
 
 /**
- * Returns the response, in the caller's protocol, to a request that ended before its answer. Sets the reason in the
- * facts of the request. An unforeseen error also gets its own event in the log.
+ * Returns the response, in the caller's protocol, to a request that ended before its answer began. Sets the reason of
+ * the failure in the facts of the request. For an unforeseen error, also writes an event to the log.
  */
 export function failureResponse(
   thrown: unknown,
@@ -59,7 +59,7 @@ export function failureResponse(
 
 /** The context of a failure when the request has no usable record. */
 interface LastResponseOptions {
-  /** The caller's protocol; `undefined` when it is not known. */
+  /** The caller's protocol; `undefined` when the protocol is not known. */
   readonly protocol: Protocol | undefined;
   readonly requestId: string;
   readonly log: Log;
@@ -82,7 +82,7 @@ export function lastResponse(
   return stamp(response, protocol, requestId);
 }
 
-/** Returns a provider's failure in the caller's protocol. */
+/** Returns a provider's failure as a response in the caller's protocol. */
 function upstreamFailureResponse(
   failure: Failure,
   protocol: Protocol,
@@ -103,8 +103,8 @@ function upstreamFailureResponse(
 }
 
 /**
- * Sets the facts of an error. If an error has no reason and its status is above 500, its message becomes the reason,
- * because the gateway wrote the message. An `internal` error (500) is left out, because its message is always the same.
+ * Sets the facts of a request from its error. If no reason is known and the status is above 500, the error's message
+ * becomes the reason. An `internal` error (500) is excluded, because its message is always the same.
  */
 function noteError(error: GatewayError, facts: RequestFacts): void {
   facts.error = error.code ?? error.kind;
@@ -118,7 +118,7 @@ function noteError(error: GatewayError, facts: RequestFacts): void {
 
 /**
  * Returns the error that the caller sees. An unforeseen error becomes `internal`, without its message, data and stack.
- * The original is the `cause`, for the log.
+ * The original error becomes the `cause`, for the log.
  */
 function toGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
@@ -168,7 +168,7 @@ function unforeseenFields(
   };
 }
 
-/** Returns the frames of a stack. The message precedes the frames, and may have lines that look like frames. */
+/** Returns the frames of a stack. Skips the message before the frames, because its lines may look like frames. */
 function framesOf({ stack = "", message }: Error): readonly string[] {
   const start = stack.indexOf(message);
   if (start === -1) return [];

@@ -41,7 +41,7 @@ import { live, page, ready } from "./responders.ts";
 import type { GatewayParts, Needs, Served } from "./served.ts";
 import { createSignIn } from "./sign_in.ts";
 
-/** The whole gateway. The gateway's own server takes any response; other servers need {@linkcode toHandler}. */
+/** The whole gateway. Its own server takes every kind of response; other servers need {@linkcode toHandler}. */
 export type Respond = (request: IncomingRequest) => Promise<AnyResponse>;
 
 /** Converts a response for a server that knows only the platform's `Response`. */
@@ -63,8 +63,8 @@ export function toHandler(respond: Respond): Handler {
 }
 
 /**
- * Creates the gateway. It never rejects: every error becomes a response in the caller's protocol. Every response has
- * `x-request-id`.
+ * Creates the gateway. The gateway never rejects: every error becomes a response in the caller's protocol. Every
+ * response has `x-request-id`.
  */
 export function createRespond(parts: GatewayParts): Respond {
   const attribution = createAttributionReader(parts.clock);
@@ -122,7 +122,7 @@ function beginRequest(
   return { target: { method, url, headers }, record };
 }
 
-/** Serves a request. Relaying reads the body. For any other action, the rest of the body is ended with the response. */
+/** Serves a request. Relaying reads the body. After other actions, the rest of the body ends with the response. */
 async function serve(
   match: RouteMatch,
   served: Served,
@@ -160,7 +160,7 @@ function relayed(
   );
 }
 
-/** Returns a response of the gateway's own, and logs it unless {@linkcode isUnlogged} returns true. */
+/** Returns a response of the gateway's own, and logs the request unless {@linkcode isUnlogged} returns true. */
 async function answered(
   action: OwnResponseAction | OpenAction,
   { id, path, route: { protocol = DEFAULT_PROTOCOL } }: RouteMatch,
@@ -181,7 +181,7 @@ async function answered(
     : await finish(own, "complete", served);
 }
 
-/** Returns true for a health check, a `HEAD` request of an agent, and each of the page's forty or so parts. */
+/** Returns true for a health check, a `HEAD` request of an agent, and each of the page's about forty parts. */
 function isUnlogged(
   action: OwnResponseAction | OpenAction,
   path: string,
@@ -200,7 +200,7 @@ function reportsHealth(action: Route["action"]): boolean {
     (action.open === live || action.open === ready);
 }
 
-/** Ends a request with a response of the gateway's own, and counts its bytes. */
+/** Ends a request with a response of the gateway's own, and counts the bytes of the response. */
 async function finish(
   response: Response,
   ending: Ending,

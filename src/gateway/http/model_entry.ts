@@ -7,7 +7,7 @@ import {
   servedProtocols,
 } from "../relay/routing/candidate.ts";
 
-/** An unknown release date. Both protocols then expect the epoch. */
+/** The release date of a model whose date is unknown. Both protocols expect the epoch for such a model. */
 const UNKNOWN_DATE_MS = 0;
 
 /** A model under one of its names, with its known facts. */
@@ -19,10 +19,10 @@ export interface KnownModel {
 }
 
 /**
- * Returns an entry of `GET /models` for all known clients. It has the fields of OpenAI's and Anthropic's SDKs, and the
- * sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` (every protocol in which
- * the model is served), `native_protocols` (the protocols without translation) and `regions` are the gateway's own
- * fields. Unknown facts are absent.
+ * Returns an entry of `GET /models` for all known clients. The entry has the fields of OpenAI's and Anthropic's SDKs,
+ * and the sizes, inputs and parameters of OpenRouter (https://openrouter.ai/docs/models). `protocols` (every protocol
+ * in which the model is served), `native_protocols` (the protocols without translation) and `regions` are the gateway's
+ * own fields. Unknown facts are absent.
  */
 export function modelEntry(
   { name, deployments, facts }: KnownModel,
@@ -45,7 +45,7 @@ export function modelEntry(
   };
 }
 
-/** Returns the regions in which the model is served, if its connections have any. */
+/** Returns the regions in which the model is served; no field when its connections have no region. */
 function regionsField(deployments: Deployments): JsonObject {
   const regions = new Set(
     deployments.flatMap(({ connection: { region } }) => region ?? []),
@@ -78,8 +78,8 @@ function capabilitiesOf(
 }
 
 /**
- * Returns a capability. A denied capability stays denied, whatever the provider reports. A granted capability gets the
- * provider's details.
+ * Returns a capability as a field; no field when `supported` is unknown. A granted capability gets the details that the
+ * provider reports. A denied capability gets no details.
  */
 function supportedIfKnown(
   name: string,
@@ -91,7 +91,7 @@ function supportedIfKnown(
   return { [name]: { ...rest, supported } };
 }
 
-/** The efforts of Anthropic's SDK. Each is present, supported or not. */
+/** The efforts of Anthropic's SDK. An entry lists every one of these efforts as supported or not. */
 const ANTHROPIC_EFFORTS = ["low", "medium", "high", "xhigh", "max"] as const;
 
 function effortCapability(efforts: readonly string[]): JsonObject {
@@ -121,7 +121,7 @@ function isTree(
   return typeof value === "object" && value !== null;
 }
 
-/** OpenRouter's names of the input kinds. A PDF is its `file`. */
+/** OpenRouter's names of the input kinds. OpenRouter calls a PDF `file`. */
 const OPENROUTER_MODALITIES: Readonly<Record<InputKind, string>> = {
   text: "text",
   image: "image",
@@ -147,7 +147,7 @@ function openRouterFields(facts: ModelFacts): JsonObject {
   };
 }
 
-/** Returns the inputs of a model, if they are known. */
+/** Returns the inputs of a model in OpenRouter's form; `undefined` when the inputs are not known. */
 export function architectureOf(
   { input }: ModelFacts,
 ): { readonly input_modalities: string[] } | undefined {
@@ -158,8 +158,8 @@ export function architectureOf(
 }
 
 /**
- * Returns the supported parameters. Without a fact about tools there is no list, because a list without tools would
- * deny them.
+ * Returns the supported parameters. If it is not known whether the model calls tools, returns `undefined`, because a
+ * list without tools would deny tools.
  */
 function parametersOf(
   { callsTools, reasons }: ModelFacts,

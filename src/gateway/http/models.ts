@@ -26,8 +26,8 @@ export interface ModelsContext {
 }
 
 /**
- * Returns the response of `GET /models`: the models of the caller's active assignments, in one object for the OpenAI
- * and the Anthropic SDKs (docs/design.md#models). Codex reads neither form, and gets its own catalog.
+ * Returns the response of `GET /models`: the models of the caller's active assignments, in one object for the SDKs of
+ * OpenAI and Anthropic (docs/design.md#models). Codex cannot read this object, and gets its own catalog.
  *
  * @throws {CallerLeft} When the caller disconnects.
  */
@@ -117,10 +117,10 @@ const MAX_BYTES = 1024 * 1024;
 
 /**
  * Returns Codex's catalog. Codex knows models only from this catalog, so every field must have the form that Codex
- * reads. The catalog has the models that are served in Responses, in the order of the list, up to the size limit. Near
- * the limit, an entry has only the known facts of the model. A picker shows each model once, under its first name.
+ * reads. The catalog has the models served in Responses, in the list's order, up to the size limit. If a full entry
+ * would exceed the limit, the entry has only known facts. A picker shows each model once, under its first name.
  *
- * @param version The version of the client.
+ * @param version The version of Codex.
  */
 export async function codexCatalogResponse(
   models: readonly KnownModel[],
@@ -152,8 +152,8 @@ export async function codexCatalogResponse(
 }
 
 /**
- * Returns the possible details of an entry, the best first: the provider's entry or Codex's own one, then the known
- * facts. Codex itself knows a model by its name alone, whatever the provider. An alias has the entry of its model.
+ * Returns the possible details of an entry, the best first: the provider's entry or Codex's own entry, then the known
+ * facts. Codex's own entry depends only on the model's name, not on the provider. An alias has the entry of its model.
  */
 async function detailsOf(
   { name, deployments: [{ model: { upstream } }], facts }: KnownModel,
@@ -212,7 +212,7 @@ const OLD_EFFORTS: ReadonlySet<string> = new Set([
   "xhigh",
 ]);
 
-/** From this minor version of Codex on, any word is an effort. */
+/** From this minor version on, Codex reads any word as an effort. */
 const ANY_EFFORT_SINCE = 169;
 
 function effortsFor(
@@ -226,7 +226,7 @@ function effortsFor(
 
 /**
  * The instructions for models that Codex itself does not know. An entry of Codex's catalog must have instructions, and
- * the model gets no others.
+ * the model gets no other instructions.
  */
 export const CODEX_INSTRUCTIONS =
   `You are a coding agent. You work in Codex CLI, a terminal program, on the user's own files.

@@ -13,15 +13,15 @@ import {
   TOKEN_VARIABLE,
 } from "@gateway/page/settings";
 
-/** The path that opencode reads at a login to an address. */
+/** The path that `opencode auth login URL` reads below the URL. */
 export const OPENCODE_PATH = "/.well-known/opencode";
 
-/** The path of the configuration, to which {@linkcode OPENCODE_PATH} refers. */
+/** The path of the configuration. The response at {@linkcode OPENCODE_PATH} names this path. */
 export const OPENCODE_CONFIG_PATH = "/.well-known/opencode/config";
 
 /**
- * Prints the token, which opencode then stores: the token of the environment, or one that the user types. The command
- * has no standard input, so it reads from the terminal.
+ * The command that prints a token for opencode to store: the token of the environment, or a token that the user types.
+ * The command has no standard input, so it reads from the terminal.
  */
 const TOKEN_COMMAND = [
   "sh",
@@ -31,8 +31,8 @@ const TOKEN_COMMAND = [
 
 /**
  * Returns the response of `/.well-known/opencode`, which `opencode auth login URL` reads without a token. The response
- * has a command that gets a token, and the address of the configuration (https://opencode.ai/docs/config/#remote). It
- * holds no data of any caller: models are listed only for callers who may use them.
+ * has a command that gets a token, and the address of the configuration (https://opencode.ai/docs/config/#remote). The
+ * response holds no data of any caller: models are listed only for callers who may use them.
  *
  * @throws {GatewayError} `invalid_request` when the gateway's public address is unknown.
  */

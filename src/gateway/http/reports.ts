@@ -13,7 +13,7 @@ import { requestTarget } from "./request_target.ts";
 /**
  * Returns the response of `GET /limits` (docs/design.md#quotas).
  *
- * @throws {GatewayError} `invalid_request` when the address has a query, `timeout` past the budget.
+ * @throws {GatewayError} `invalid_request` when the address has a query, `timeout` when the budget of time is used up.
  * @throws {CallerLeft} When the caller disconnects.
  */
 export async function limitsResponse(
@@ -58,8 +58,8 @@ interface HealthEvidence {
 }
 
 /**
- * Returns the failure of a connection when none of its models may be tried. A wait that the provider asked for is no
- * failure.
+ * Returns the failure of a connection if no model of the connection may be tried now; otherwise `undefined`. A wait
+ * that the provider asked for is no failure.
  */
 function failingOf(
   connectionId: string,
@@ -107,7 +107,7 @@ export async function usageResponse(
 }
 
 /**
- * Rejects a query on a path that takes none. A response that ignored the query would not match the caller's request.
+ * Rejects a query on a path that takes no query. A response that ignored it would not match the caller's request.
  *
  * @param what The data at the path, such as `the limits`.
  * @throws {GatewayError} `invalid_request`.

@@ -12,8 +12,8 @@ export interface TargetSource {
 }
 
 /**
- * Parses the target of a request. Never throws. A server must check the host in the address first, because it is the
- * caller's text and may hold a path.
+ * Parses the target of a request. Never throws. The server must have checked the host in the address, because the
+ * caller chooses the host's text, and the text may hold a path.
  */
 export function requestTarget({ url }: TargetSource): RequestTarget {
   const target = URL_REGEXP.exec(url);

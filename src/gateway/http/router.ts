@@ -50,7 +50,7 @@ interface MatchInput {
   readonly vendor: string;
 }
 
-/** itty-router requires an absolute address. Only its path counts. */
+/** Any origin, because itty-router requires an absolute address. Only the path of the address counts. */
 const ANY_ORIGIN = "http://gateway";
 
 /** Compiles a route table. Paths match exactly: a trailing slash makes another path (docs/design.md#paths). */
@@ -62,7 +62,7 @@ export function createRouteFinder(routes: readonly Route[]): RouteFinder {
     }
   }
 
-  /** The matches of paths without parameters. There are few such paths. */
+  /** The matches found so far for paths without parameters. All are kept, because there are few such paths. */
   const known = new Map<string, RouteMatch>();
 
   async function match(input: MatchInput): Promise<RouteMatch | undefined> {
@@ -121,7 +121,7 @@ const MEANT_PATHS = ROUTES.filter(({ action }) => !("open" in action))
   .map((path) => path.slice("/v1".length));
 
 /**
- * Returns the path that a mistyped path probably means. The prefix may be missing, doubled or another, the path may
+ * Returns the path that a mistyped path probably means. The prefix may be missing, doubled or different, the path may
  * repeat the end of the base URL, or a few letters may differ.
  */
 function meantPath(path: string): string | undefined {
@@ -134,7 +134,7 @@ function meantPath(path: string): string | undefined {
   return found && `/v1${found}`;
 }
 
-/** Returns false for the route that rejects WebSockets, which serves nothing. */
+/** Returns true for a route that serves requests. The route that rejects WebSockets serves no requests. */
 function servesRequests({ action }: Route): boolean {
   return !("open" in action && action.open === websocket);
 }
@@ -155,7 +155,7 @@ function matchExactly(
   return { route, path, id: id === undefined ? undefined : decodeSegment(id) };
 }
 
-/** Decodes a segment. A malformed escape is kept, and then matches no model id. */
+/** Decodes a segment. A segment with a malformed escape is returned as it is, and then matches no model id. */
 function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -172,8 +172,8 @@ const STARTS: readonly (readonly [protocol: Protocol, start: string])[] =
   });
 
 /**
- * Returns the protocol for an error on an unknown path. It is guessed from the path, so that a client with a mistyped
- * path can read the error.
+ * Returns the protocol for an error on an unknown path. The protocol is guessed from the path, so that a client with a
+ * mistyped path can read the error.
  */
 export function protocolOfUnknownPath(request: TargetSource): Protocol {
   const { path } = requestTarget(request);

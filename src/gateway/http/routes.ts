@@ -32,11 +32,11 @@ const MIB = 1024 * 1024;
 /** Body limits in bytes (docs/design.md#paths). */
 const MAX_BODY_BYTES = { small: 8 * MIB, large: 32 * MIB } as const;
 
-/** The paths and limits of an operation. Its main path exists under both prefixes. */
+/** The paths and limits of an operation. The main path of the operation exists under both prefixes. */
 interface RelayRow {
   readonly credential: CredentialGroup;
   readonly maxBodyBytes: number;
-  /** Older paths, whose bodies are small. */
+  /** Older paths of the operation. Only small bodies are accepted there. */
   readonly legacyPaths: readonly string[];
 }
 
@@ -99,9 +99,9 @@ type Action = RelayAction | OwnResponseAction | OpenAction;
 /** A row of the route table. */
 export interface Route {
   readonly methods: readonly string[];
-  /** Exact paths. `:vendor` is `<vendor_b>` and must equal the configured one. `:id+` is a model id. */
+  /** Exact paths. `:vendor` is `<vendor_b>` and must equal the configured `messages_vendor`. `:id+` is a model id. */
   readonly paths: readonly string[];
-  /** `undefined` for routes of the gateway's own, whose errors have the form of `DEFAULT_PROTOCOL`. */
+  /** `undefined` for routes of the gateway's own. Errors of these routes have the form of `DEFAULT_PROTOCOL`. */
   readonly protocol: Protocol | undefined;
   readonly action: Action;
   /** 0 when the route takes no body. */
@@ -156,7 +156,7 @@ function relayRoutes(name: Operation): readonly Route[] {
   return routes.filter(({ paths }) => paths.length > 0);
 }
 
-/** Returns the path for a model id, which may have slashes. */
+/** Returns a path whose parameter also matches slashes, because a model id may have slashes. */
 function withModel(path: string): string {
   return path.replace(":model", ":id+");
 }

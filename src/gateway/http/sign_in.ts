@@ -29,8 +29,8 @@ import {
 } from "../upstream/small_request.ts";
 
 /**
- * The paths of the sign-in. Claude Code reads them from the metadata, and accepts only paths of the gateway's own
- * origin.
+ * The paths of the sign-in. Claude Code reads the addresses from the metadata, and accepts only addresses at the
+ * gateway's own origin.
  */
 export const SIGN_IN_PATHS = {
   metadata: "/.well-known/oauth-authorization-server",
@@ -75,7 +75,7 @@ export function createSignIn(clock: Clock): SignInService {
     token: new WeakMap<SignIn, Reading>(),
   };
 
-  /** Reads the issuer's address of a step once an hour, and again after a failure. */
+  /** Returns the issuer's address for a step. Fetches the address once an hour, and again after a failure. */
   function addressOf(step: Step, options: PassOptions): Promise<string> {
     const { signIn } = options;
     const startedMs = clock.elapsedMs();
@@ -171,7 +171,7 @@ interface PassOptions extends SignInContext {
   readonly signIn: SignIn;
 }
 
-/** A reading of an address, and its start on the monotonic clock, in milliseconds. */
+/** A fetch of an issuer's address, and the start of the fetch on the monotonic clock, in milliseconds. */
 interface Reading {
   readonly address: Promise<string>;
   readonly startedMs: number;
@@ -232,7 +232,7 @@ async function pass(
   }
 }
 
-/** A device flow polls more slowly after `slow_down` (RFC 8628, section 3.5). */
+/** Returns a 429. After `slow_down`, a device flow polls more slowly (RFC 8628, section 3.5). */
 function tooMany(kind: SignInKind, seconds: number): Response {
   return answer(429, {
     error: kind === "poll" ? "slow_down" : "temporarily_unavailable",
@@ -241,7 +241,7 @@ function tooMany(kind: SignInKind, seconds: number): Response {
   }, { "retry-after": String(seconds) });
 }
 
-/** Reads the issuer's address of a step from its discovery document. @throws {NoReply} */
+/** Reads the issuer's address for a step from the issuer's discovery document. @throws {NoReply} */
 async function readAddress(
   step: Step,
   options: PassOptions,
@@ -268,16 +268,14 @@ async function send(
   return { status, text, body: objectOf(parseJson(text)) };
 }
 
-/**
- * Returns the tokens for a caller. The gateway verifies JWTs, so the ID token replaces an access token that is no JWT.
- */
+/** Returns the tokens for a caller. The gateway verifies only JWTs, so the ID token replaces any other access token. */
 function tokensIn(body: JsonObject): JsonObject {
   const { id_token: id, ...rest } = body;
   const isJwt = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(String(body.access_token));
   return isJwt || id === undefined ? rest : { ...rest, access_token: id };
 }
 
-/** Passes an error of OAuth 2.0 on. The contract wants 401 for a login that has ended. */
+/** Passes an error of OAuth 2.0 on to the caller. If the login has ended, the contract wants a 401. */
 function refusal(
   { status, body }: { readonly status: number; readonly body: JsonObject },
   grant: string | null,

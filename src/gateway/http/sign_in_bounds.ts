@@ -7,8 +7,8 @@ import { shortDigest } from "@gateway/base/sha256";
 import type { Clock } from "@gateway/base/time/timers";
 
 /**
- * The requests of each kind that a network may send, and the requests of a known login: `burst` at once, then
- * `perSecond`.
+ * How many requests of each kind a network may send, and how many requests a known login may send: `burst` at once,
+ * then `perSecond`.
  */
 const RATES = {
   start: { burst: 30, perSecond: 1 },
@@ -19,7 +19,7 @@ const RATES = {
 
 export type SignInKind = Exclude<keyof typeof RATES, "login">;
 
-/** The most running requests of a kind, in one thread. One network may have no more places than are free. */
+/** The most running requests of a kind, in one thread. One network may run at most as many as there are free places. */
 const MAX_RUNNING = 64;
 
 /** The most networks that are counted, and the most refresh tokens whose digests are kept. */
@@ -27,13 +27,13 @@ const MAX_KEPT = 20_000;
 
 const TTL_MS = { refused: 5 * 60_000, login: 30 * 24 * 3_600_000 };
 
-/** Limits what networks send to the issuer, because anybody may sign in. */
+/** Limits the requests that networks send to the issuer, because anybody may sign in. */
 export interface SignInBounds {
   /**
-   * Takes a place for a request, or returns why it gets none. Call `end` once, with the status of the response and the
-   * login's next refresh token.
+   * Takes a place for a request, or returns why the request gets no place. Call `end` once, with the status of the
+   * response and the login's next refresh token.
    *
-   * @param token The refresh token; empty without one.
+   * @param token The refresh token; empty for a request without a refresh token.
    */
   take(kind: SignInKind, network: string, token: string):
     | { end(status: number, next?: string): void }
@@ -41,7 +41,7 @@ export interface SignInBounds {
     | "refused";
 }
 
-/** Creates bounds of one thread. A known login has a rate of its own, whatever its network sends. */
+/** Creates the bounds of one thread. A known login has its own rate, whatever other callers of its network send. */
 export function createSignInBounds(clock: Clock): SignInBounds {
   /** The requests left to each network or login. */
   const senders = new TtlCache<string, ReturnType<typeof senderOf>>(clock);
@@ -106,8 +106,7 @@ const trusts = oncePer((server: Pick<ServerConfig, "trustedProxies">) => {
 
 /**
  * Returns the network of a request: an IPv4 address, or the first 64 bits of an IPv6 address, because one machine may
- * vary the rest. Behind trusted proxies, it is the network of the last address in `x-forwarded-for` that is no trusted
- * proxy.
+ * change the other bits. Behind trusted proxies, uses the last address in `x-forwarded-for` that is no trusted proxy.
  */
 export function networkOf(
   { peer = "", headers }: Pick<IncomingRequest, "peer" | "headers">,

@@ -1,7 +1,7 @@
 import { GatewayError } from "@gateway/base/error";
 import type { HeaderFields } from "@gateway/base/header_fields";
 
-/** Returns the error for a path that has other methods. It does not quote the caller's method. */
+/** Returns the error for a path that has other methods. The error does not quote the caller's method. */
 export function methodNotAllowed(allowed: readonly string[]): GatewayError {
   return new GatewayError(
     "method_not_allowed",
@@ -13,8 +13,8 @@ export function methodNotAllowed(allowed: readonly string[]): GatewayError {
 }
 
 /**
- * Returns the error for a `GET` on a path that only takes `POST`. WebSocket is not supported. A 426 makes Codex fall
- * back to HTTP at once (docs/design.md#paths).
+ * Returns the error for a `GET` on a path that only takes `POST`. A request for a WebSocket gets a 426, because a 426
+ * makes Codex fall back to HTTP at once (docs/design.md#paths).
  */
 export function websocketError(headers: HeaderFields): GatewayError {
   const isUpgrade = /\bwebsocket\b/i.test(headers.get("upgrade") ?? "");
