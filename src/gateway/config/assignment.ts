@@ -5,9 +5,9 @@ import type { Access, Config, Deployment } from "./config.ts";
 export type Deployments = readonly [Deployment, ...Deployment[]];
 
 /**
- * Returns the deployments of a model that a caller may use: those of the enabled connections assigned to the caller.
+ * Returns the deployments of a model that a caller may use: on enabled connections that are assigned to the caller.
  *
- * @param model The id or an alias of the model. A caller who may use the model may use every name of it.
+ * @param model The id or an alias of the model. A caller who may use the model may use all names of the model.
  * @returns `undefined` when the caller may use no deployment of the model.
  */
 export function deploymentsFor(

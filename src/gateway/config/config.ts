@@ -14,7 +14,7 @@ export type { PublicKey };
 
 /*
  * Options that resolving does not change have the type of their schema, under the names of `schema/renamed.ts`. The
- * schema says what they mean.
+ * schema describes these options.
  */
 
 /** A resolved configuration: validated, with its references resolved and its secrets read. Frozen while in use. */
@@ -34,7 +34,7 @@ export interface Config
   readonly pools: ReadonlyMap<string, readonly Deployment[]>;
   /** The model names that lists of models show, in the file's order. An alias follows its model. */
   readonly listedModels: readonly string[];
-  /** Callers by the SHA-256 of each of their tokens, 64 lower-case hexadecimal digits. */
+  /** The callers by the SHA-256 of each token, in 64 lower-case hexadecimal digits. */
   readonly callers: ReadonlyMap<string, Caller>;
   /** In the file's order. Plain data, because threads receive the list. */
   readonly identity: readonly IdentityProvider[];
@@ -104,7 +104,7 @@ export interface Connection extends
   readonly id: string;
   /** Set when the file lists several keys: the connection's name there, and this key's share of new conversations. */
   readonly keyOf?: { readonly connection: string; readonly weight: number };
-  /** Set when the file lists several keys: the secrets of the other keys. A provider's error may quote them. */
+  /** Set when the file lists several keys: the other keys' secrets. A provider's error may quote these secrets. */
   readonly otherKeys?: readonly string[];
   readonly family: Family;
   /** A label for the place where the provider keeps data. `undefined` when the connection has no label. */
@@ -214,7 +214,7 @@ export interface IdentityRule extends Access {
   readonly when: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** A member of staff. A token identifies the caller; while a new token replaces an old one, both do. */
+/** A member of staff. A token identifies the caller; while a new token replaces an old token, both count. */
 export interface Caller extends Access {
   readonly name: string;
   /**
@@ -234,7 +234,7 @@ export interface Access {
   readonly connectionIds: ReadonlySet<string>;
   /** The regions that the caller's requests may reach. `undefined` means all regions. */
   readonly regions?: readonly string[] | undefined;
-  /** The ids of the assigned connections outside the caller's regions. They explain why a request is refused. */
+  /** The ids of the assigned connections outside the caller's regions, to explain why a request is refused. */
   readonly outsideIds?: ReadonlySet<string> | undefined;
   /** The ids of the assigned models. `undefined` means every model of the assigned connections. */
   readonly models: ReadonlySet<string> | undefined;

@@ -6,8 +6,8 @@ import { wholeFileSchema } from "./schema/config_file.ts";
 import { shown } from "./schema/shown.ts";
 
 /**
- * Returns a configuration as YAML for people: the options of the file under their names there, the defaults, and what
- * resolving adds, such as the addresses of a service and the models of a token.
+ * Returns a configuration as YAML for people: the options under the names of the file, the defaults, and what resolving
+ * adds, such as the addresses of a service and the models of a token.
  *
  * Options that the schema marks as `secret` appear without their values. Any other text that contains a secret value is
  * hidden. URLs lose their user and query.

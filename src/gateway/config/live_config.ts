@@ -55,7 +55,7 @@ const REJECTION: PropertyDescriptor = {
 
 /**
  * If `before` and `after` differ only in the keys of exchanges, returns `before` with the keys of `after`. Otherwise
- * returns `after`. Cool-downs and lessons belong to the objects of `before`, so they outlive a renewed key.
+ * returns `after`. Cool-downs and lessons belong to the objects of `before`, and thus outlive a renewed key.
  */
 function withRenewedKeys(before: Config, after: Config): Config {
   const renewed = new Map<Connection, Connection>();
@@ -77,7 +77,7 @@ function withRenewedKeys(before: Config, after: Config): Config {
       ? { ...one, connection: now(one.connection) }
       : one
   );
-  // An alias has the pool of its model.
+  // An alias shares the list of its model.
   const pool = oncePer((all: readonly Deployment[]) => all.map(deployment));
   const pools = [...before.pools].map(([name, all]) =>
     [name, pool(all)] as const

@@ -43,7 +43,7 @@ export type LoadResult =
   | {
     readonly config: Config;
     readonly warnings: readonly Problem[];
-    /** The tree of the file, with its variables expanded, and with the tokens and groups of its included files. */
+    /** The tree of the file with variables expanded, and with the tokens and groups of the included files. */
     readonly written: unknown;
   }
   | { readonly problems: readonly Problem[] };

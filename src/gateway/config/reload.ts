@@ -42,7 +42,7 @@ interface ReloadOptions {
   readonly report: (outcome: ReloadOutcome) => void;
 }
 
-/** Settings that only a start can change, because listeners and threads depend on them. */
+/** Settings that only a start can change, because listeners and threads depend on these settings. */
 const START_SETTINGS: readonly (keyof ServerConfig)[] = [
   "host",
   "port",
@@ -137,7 +137,7 @@ function namesOf(
   ];
 }
 
-/** Compares two configurations without their pools, which repeat the connections many times. */
+/** Compares two configurations without their pools, because the pools repeat the connections many times. */
 function isSameConfig(one: Config, other: Config): boolean {
   return isDeepStrictEqual({ ...one, pools: null }, { ...other, pools: null });
 }
@@ -162,7 +162,7 @@ function startSettings(started: Config, wanted: Config): readonly Problem[] {
     }));
 }
 
-/** Returns true when two settings name the same store. Ignores credentials: a change takes effect at once. */
+/** Returns true when two settings name the same store. Ignores credentials, because new ones take effect at once. */
 export function isStoreKept(
   one: SharedConfig | undefined,
   other: SharedConfig | undefined,

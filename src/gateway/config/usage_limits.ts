@@ -105,7 +105,7 @@ export interface Prices {
   readonly output: number;
 }
 
-/** Hours of the day, which may pass midnight. */
+/** Hours of the day. The range may pass midnight. */
 export interface DayHours {
   /** Minutes since midnight. */
   readonly from: number;

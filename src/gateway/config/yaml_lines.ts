@@ -135,7 +135,7 @@ function addChild(parent: OpenNode, line: number, state: YamlState): void {
   const hasValue = nextCharacter(state.input, state.position) === ":";
   if (hasValue || !parent.awaitsValue) {
     const { result } = state;
-    // A key that is a collection can be endless as text: aliases may repeat it.
+    // A collection as a key may be endless as text, because aliases may repeat the collection.
     const isCollection = typeof result === "object" && result !== null;
     const key = isCollection ? "?" : String(result);
     const firstLine = parent.keys.get(key);

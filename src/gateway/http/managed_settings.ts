@@ -10,7 +10,7 @@ export const MANAGED_SETTINGS_PATH = "/managed/settings";
 /**
  * Returns the settings of Claude Code for a caller who signed in at the gateway: the picker of the caller's models, and
  * the variables that `setup claude` prints. The form is that of Anthropic's own gateway (`GET /protocol` in npm's
- * `@anthropic-ai/claude-code` 2.1.332), whose client sends the checksum of its present settings. A caller without a
+ * `@anthropic-ai/claude-code` 2.1.332). Claude Code sends the checksum of the settings that it has. A caller without a
  * model for Claude Code gets a 404: no settings.
  *
  * @throws {CallerLeft} When the caller disconnects.

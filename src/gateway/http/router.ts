@@ -125,10 +125,10 @@ const MEANT_PATHS = ROUTES.filter(({ action }) => !("open" in action))
  * repeat the end of the base URL, or a few letters may differ.
  */
 function meantPath(path: string): string | undefined {
-  // A comparison takes longer for a longer path.
+  // The time of a comparison grows with the length of the path.
   if (path.length > 128) return undefined;
   const rest = path.replace(/^.*\/v1(?=\/)/i, "").replace(/^(.+)\1$/, "$1");
-  // Without `/v1`, the path may follow any prefix. With it, as in `/v1/threads/x/messages`, it belongs to another API.
+  // Without `/v1`, any prefix may precede the path. A path such as `/v1/threads/x/messages` belongs to another API.
   const found = nearest(rest, MEANT_PATHS) ??
     (rest === path ? MEANT_PATHS.find((one) => path.endsWith(one)) : undefined);
   return found && `/v1${found}`;

@@ -65,8 +65,8 @@ export interface SignInService {
 
 /**
  * Creates the sign-in of Claude Code at this gateway, by the contract of Anthropic's own gateway (`GET /protocol` in
- * npm's `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token. It passes both requests of
- * a sign-in to the issuer, and the issuer's tokens to the caller. These tokens then identify the caller.
+ * npm's `@anthropic-ai/claude-code` 2.1.330). The gateway keeps nothing and issues no token. The gateway passes both
+ * requests of a sign-in to the issuer, and the issuer's tokens to the caller. These tokens then identify the caller.
  */
 export function createSignIn(clock: Clock): SignInService {
   const bounds = createSignInBounds(clock);

@@ -19,7 +19,7 @@ const RATES = {
 
 export type SignInKind = Exclude<keyof typeof RATES, "login">;
 
-/** The most running requests of a kind, in one thread. One network may run at most as many as there are free places. */
+/** The most running requests of a kind, in one thread. A network may hold at most as many places as are free. */
 const MAX_RUNNING = 64;
 
 /** The most networks that are counted, and the most refresh tokens whose digests are kept. */

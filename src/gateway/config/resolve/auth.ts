@@ -29,7 +29,7 @@ export function schemeOf(
 ): AuthScheme | undefined {
   const hasKey =
     (auth?.key ?? auth?.key_file ?? auth?.keys ?? auth?.exchange) !== undefined;
-  // An exchange gives a bearer token or a signature, also where keys have a header of their own.
+  // An exchange gives a bearer token or a signature, even if the service's keys have another header.
   if (auth?.exchange !== undefined) return auth.scheme ?? "bearer";
   const { authScheme, isKeyOptional } = SERVICES[service];
   if (auth?.scheme !== undefined) return auth.scheme;
@@ -126,8 +126,8 @@ export async function resolveAuths(
 }
 
 /**
- * Resolves an exchange to its present token. If the exchange gives no token now, this is only a warning, because a
- * token may come later.
+ * Resolves an exchange to its present token. If the exchange gives no token now, only warns, because a token may come
+ * later.
  */
 async function resolveTokenExchange(
   exchange: TokenExchangeSettings,

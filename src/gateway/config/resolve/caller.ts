@@ -84,7 +84,7 @@ function defaultConcurrency(maxConcurrentRequests: number): number {
 export interface AccessResolver {
   /**
    * Returns what a token or rule may use. Settings that the entry lacks come from all of its groups. If the entry has
-   * no limits, the default limits apply. The limits of its groups apply in addition.
+   * no limits, the default limits apply. The limits of the groups apply in addition.
    *
    * @param path The path of the token or rule.
    */

@@ -201,7 +201,7 @@ function resolvePrice({ rates, ...fields }: PriceFields): Price {
   };
 }
 
-/** Reads hours such as `09:00-18:00 Asia/Shanghai`, which the schema has checked. */
+/** Parses hours such as `09:00-18:00 Asia/Shanghai`. The schema has already checked the text. */
 function readHours(text: string): DayHours {
   const [hours = "", timeZone = "UTC"] = text.split(" ");
   const [from = 0, to = 0] = hours.split("-").map((time) => {
@@ -220,8 +220,8 @@ function multiplied(prices: Prices, times: number): Prices {
 }
 
 /**
- * Returns all prices. A missing price is copied from another price: a missing `cached_input` is `input`. In a rate, it
- * is the `input` of the same rate.
+ * Returns all prices. A missing price is copied from another price: a missing `cached_input` is `input`. In a rate, the
+ * other price is from the same rate.
  */
 function resolvePrices(
   { input, output, ...more }: Omit<PriceFields, "rates">,

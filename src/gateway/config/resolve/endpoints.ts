@@ -78,7 +78,7 @@ function checkVariables(
   const needed = variablesOf(SERVICES[service]);
   for (const variable of VARIABLES) {
     const place = [...path, variable];
-    // A region is a label, too, with a meaning for each service.
+    // A region is also a label, so every service may have a region.
     const isNeeded = needed.includes(variable);
     const isLabel = !isNeeded || fields.endpoints !== undefined;
     if (variable === "region" && isLabel) continue;
@@ -116,8 +116,8 @@ type BaseUrlResult = {
 } | { readonly fault: string };
 
 /**
- * Parses a base URL. The paths of an endpoint are appended to this URL. It must be http or https, without credentials,
- * query and fragment. Removes a trailing slash.
+ * Parses a base URL. The paths of an endpoint are appended to this URL. The text must be http or https, without
+ * credentials, query and fragment. Removes a trailing slash.
  */
 export function readBaseUrl(text: string, endpoint: Endpoint): BaseUrlResult {
   const result = readHttpUrl(text);

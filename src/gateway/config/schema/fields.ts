@@ -185,7 +185,7 @@ export function byteSize(
 
 const SIZE_REGEXP = /^(\d{1,15}) ?(KiB|MiB|GiB)?$/;
 
-/** A number below every minimum, so that an invalid text gets the same message as a size that is too small. */
+/** Stands for an invalid text. Lies below every minimum, so that the text gets the message for too small a size. */
 const NO_SIZE = -1;
 
 function bytesOf(value: unknown): unknown {
@@ -218,7 +218,7 @@ function inUnit(unit: Unit): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns the `meta` of an option that may hold a secret: `check --print` shows only a part of it.
+ * Returns the `meta` of an option that may hold a secret. `check --print` shows only a part of the value.
  *
  * @param shown Returns the part of a text that is shown. Default: {@linkcode HIDDEN} in place of any text.
  */

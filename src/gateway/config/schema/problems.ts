@@ -38,7 +38,7 @@ export function validate<Output>(
   schema: z.ZodType<Output>,
   { value, path, findings, placeholders = {} }: ValidateOptions,
 ): Output | undefined {
-  // A file is read once: compiling parsers for it, as zod does, takes longer than they save.
+  // Each file is read only once, so zod's compiled parsers would take longer to compile than they save.
   const result = schema.safeParse(value, { jitless: true });
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
@@ -55,7 +55,7 @@ export function validate<Output>(
   }
   let again: z.ZodSafeParseResult<Output> = result;
   let rest = value;
-  // A list without its items may be invalid itself. The parts of a connection need each other, so it is left out then.
+  // A list without its items may be invalid, too, so there are two attempts. A connection with such a list is left out.
   for (let left = path[0] === "connections" ? 1 : 2; left > 0; left--) {
     const { issues } = again.error ?? { issues: [] };
     rest = { ...placeholders, ...withoutIssues(schema, rest, issues) };
@@ -113,7 +113,7 @@ const FOREIGN_VALUES:
     ],
   ];
 
-/** Returns the hint for a key or a value that belongs to another program; `undefined` for any other. */
+/** Returns the hint for a key or a value that belongs to another program; `undefined` for other texts. */
 function foreignWords(
   given: string,
   known: readonly string[],

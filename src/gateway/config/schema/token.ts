@@ -51,7 +51,7 @@ export type UsageLimitFields = z.output<typeof usageLimitSchema>;
 /** A list of limits. */
 const usageLimitsSchema = z.array(usageLimitSchema);
 
-/** `defaults`: the settings of tokens and connections that have no such settings. */
+/** `defaults`: the settings of tokens and connections that lack these settings. */
 export const defaultsSchema = z.strictObject({
   limits: usageLimitsSchema.default([]).describe(
     "The limits of each token that has none of its own.",
