@@ -3,7 +3,7 @@ import type { Clock } from "@gateway/base/time/timers";
 /** The part of the limit that remains after a refusal. */
 const DECREASE = 0.8;
 
-/** Refusals within this time, in milliseconds, count as one. */
+/** Refusals within this time, in milliseconds, count as one refusal. */
 const CROWD_MS = 1_000;
 
 /** The time without a refusal after which the limit rises, in milliseconds. */
@@ -20,8 +20,8 @@ const NEWEST_SHARE = 0.2;
 
 /**
  * Learns from refusals how many requests a provider serves at the same time for a model. A 429 lowers the limit by a
- * fifth, or to the requests that still run if these are fewer. Without refusals, the limit rises slowly (additive
- * increase, multiplicative decrease). Before the first 429 there is no limit.
+ * fifth, or to the number of requests that still run, if that is lower. Without refusals, the limit rises slowly
+ * (additive increase, multiplicative decrease). Before the first 429 there is no limit.
  */
 export class AdaptiveLimit {
   readonly #clock: Pick<Clock, "elapsedMs">;
@@ -40,7 +40,7 @@ export class AdaptiveLimit {
     return Math.floor(this.#most);
   }
 
-  /** The average time of a complete answer, in milliseconds; `undefined` before the first one. */
+  /** The average time of a complete answer, in milliseconds; `undefined` before the first complete answer. */
   get averageMs(): number | undefined {
     return this.#averageMs;
   }
@@ -70,7 +70,7 @@ export class AdaptiveLimit {
   }
 
   /**
-   * Records a complete answer of the provider. From time to time, this raises the limit.
+   * Records a complete answer of the provider. Raises the limit if its last change is long enough ago.
    *
    * @param tookMs The time that the request took, in milliseconds.
    */

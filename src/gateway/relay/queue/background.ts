@@ -1,6 +1,6 @@
 import type { Exchange } from "../exchange.ts";
 
-/** The header with which a client marks a request that nobody waits for, and the values that do so. */
+/** The header with which a client marks a request that nobody waits for, and the values that mark it. */
 const PRIORITY_HEADER = "x-priority";
 const BACKGROUND_PRIORITIES: ReadonlySet<string> = new Set([
   "background",
@@ -9,8 +9,8 @@ const BACKGROUND_PRIORITIES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns true for work that nobody watches: of a subagent, or marked by the client. Such a mark only lowers the place
- * of a request, so no client gains by it.
+ * Returns true for work that nobody watches: requests of a subagent, and requests that the client marks. The mark only
+ * lowers the place of a request, so no client gains by a false mark.
  */
 export function isBackground(
   { headers, record }: Pick<Exchange, "headers" | "record">,

@@ -16,7 +16,10 @@ import {
 } from "./slots.ts";
 import { keyOf } from "./waiting_line.ts";
 
-/** Assigns the slots of connections. With `queue`, requests wait for them (docs/failover.md#waiting-for-a-turn). */
+/**
+ * Assigns the slots of connections. If a connection has a `queue`, requests wait for its slots
+ * (docs/failover.md#waiting-for-a-turn).
+ */
 export interface Queue {
   /** Opens the place of a request in the queue. */
   open(exchange: QueuedExchange): QueuedRequest;
@@ -38,14 +41,14 @@ export interface QueuedRequest {
   /**
    * Takes a slot of a connection.
    *
-   * @returns `undefined` when none is free, or when others wait for it.
+   * @returns `undefined` when no slot is free, or when other requests wait for one.
    */
   occupy(deployment: Deployment): ConnectionSlot | undefined;
   /**
    * Waits until one of the places may have room. A slot there is then kept for the request.
    *
    * @param places The places in the order of preference.
-   * @throws The reason for which the request was cancelled.
+   * @throws The reason of the cancellation, if the request is cancelled.
    */
   wait(places: readonly WaitingPlace[]): Promise<WaitResult>;
   /** Frees the slot that was kept for the request, if the request has not taken it. */
@@ -54,10 +57,10 @@ export interface QueuedRequest {
   readonly waitedMs: number;
 }
 
-/** The longest interval between two checks of a place, in milliseconds: a quota may come back early. */
+/** The longest interval between two checks of a place, in milliseconds. A quota may come back earlier than expected. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** The part of the longest wait for which background work lets people go first. */
+/** The part of the longest wait during which background work lets people's requests go first. */
 const BACK_SHARE = 0.5;
 
 /** Creates an empty queue. */

@@ -14,9 +14,9 @@ interface Use {
 }
 
 /**
- * The time that each caller's requests have occupied providers, which decides whose turn is next. It halves every two
- * minutes. `nowMs` is the time on a monotonic clock. It is a parameter, because reading a clock takes longer than the
- * functions do.
+ * The time for which each caller's requests have occupied providers. This time decides whose turn is next, and halves
+ * every two minutes. `nowMs` is the time on a monotonic clock. The time is a parameter, because reading a clock takes
+ * longer than the functions do.
  */
 export class RecentUse {
   readonly #byCaller = new Map<string, Use>();
@@ -27,7 +27,10 @@ export class RecentUse {
     return use === undefined ? 0 : faded(use, nowMs) + use.runningMs;
   }
 
-  /** Counts a request that begins, as if it had ended after `guessMs`. Otherwise running requests would not count. */
+  /**
+   * Counts a request that begins, as if it had ended after `guessMs`. Without the guess, running requests would not
+   * count.
+   */
   begin(caller: string, guessMs: number): void {
     this.#useOf(caller).runningMs += guessMs;
   }
@@ -58,7 +61,7 @@ function faded({ usedMs, atMs }: Use, nowMs: number): number {
   return usedMs * 2 ** ((atMs - nowMs) / HALF_LIFE_MS);
 }
 
-/** Sets a value in a map. If the map then has more than `most` values, drops the one that was set longest ago. */
+/** Sets a value in a map. If the map then has more than `most` values, drops the value that was set longest ago. */
 export function setNewest<Value>(
   map: Map<string, Value>,
   key: string,

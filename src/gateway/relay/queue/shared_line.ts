@@ -37,7 +37,7 @@ interface SharedLineOptions {
   readonly describe: (key: string) => OwnLine;
 }
 
-/** The interval at which news is sent, and the time for which it counts, in milliseconds. */
+/** The interval at which news is sent, and the time for which news counts, in milliseconds. */
 const SEND_MS = 100;
 const LASTS_MS = 1_000;
 
@@ -62,7 +62,7 @@ interface OtherLine extends LineLoad {
   readonly untilMs: number;
 }
 
-/** Keeps the lines of other gateways, and sends them the news of this gateway's line. */
+/** Keeps the state of other gateways' lines, and sends these gateways the news of this gateway's line. */
 export class SharedLine {
   readonly #options: SharedLineOptions;
   readonly #unsent = new Map<string, Unsent>();
@@ -74,7 +74,7 @@ export class SharedLine {
     this.#options = options;
   }
 
-  /** Notes a change of the line at a deployment, or of a caller's use. It is sent soon. */
+  /** Notes a change of the line at a deployment, or of a caller's use. The change is sent soon. */
   note(key: string, deployment: Deployment, use?: NewUse): void {
     const { publish, deadlines } = this.#options;
     if (publish === undefined) return;

@@ -35,7 +35,9 @@ export interface WaitingPlace {
   readonly mostMs: number;
 }
 
-/** The end of a wait. After `full`, `expectedMs` is the time after which the request could be served, if known. */
+/**
+ * How a wait ended. If it ended as `full`, `expectedMs` is the time after which the request could be served, if known.
+ */
 export type WaitResult =
   | { readonly kind: "room" }
   | { readonly kind: "full"; readonly expectedMs?: number };
@@ -60,7 +62,7 @@ export interface SlotsOptions {
   /** True when other threads take and free slots, too. */
   readonly isShared: boolean;
   readonly ids: Ids;
-  /** Sends news of the line to other gateways; absent when there are none. */
+  /** Sends news of the line to other gateways; absent when there are no other gateways. */
   readonly publish?: ((news: LineNews) => void) | undefined;
 }
 
@@ -78,8 +80,8 @@ const MAX_WAITING = 1_000;
 const MAX_WAITING_OF_CALLER = 100;
 
 /**
- * The interval at which the gateway tries slots that other threads may have freed, in milliseconds. It is also the
- * longest time for which requests elsewhere may go first.
+ * The interval at which the gateway tries slots that other threads may have freed, in milliseconds. Requests in other
+ * threads may go first for at most this time.
  */
 const POLL_MS = 100;
 
@@ -125,7 +127,7 @@ export class Slots {
     });
   }
 
-  /** Takes a slot, however many requests wait for one. */
+  /** Takes a slot, even if other requests wait for one. */
   take(deployment: Deployment, caller: string): ConnectionSlot | undefined {
     const { admission, clock } = this.options;
     const key = keyOf(deployment);
@@ -202,7 +204,9 @@ export class Slots {
     this.#startTimer();
   }
 
-  /** Returns true while a free slot is left to requests elsewhere, whose turn comes before the waiter's. */
+  /**
+   * Returns true while a free slot is left to requests elsewhere, because their turn comes before the waiter's turn.
+   */
   #isLeftToOthers(
     { waiter, key, deployment }: NextWaiter<Waiter>,
   ): boolean {
@@ -221,7 +225,7 @@ export class Slots {
     return nowMs - sinceMs < POLL_MS;
   }
 
-  /** As {@linkcode WaitingLine.isAwaited} does, for requests of other threads, too. */
+  /** Does the same as {@linkcode WaitingLine.isAwaited}, but also for requests of other threads. */
   isAwaited(isOne: (key: string) => boolean): boolean {
     return this.line.isAwaited(isOne) || this.#shared.isAwaited(isOne);
   }
@@ -320,14 +324,14 @@ export class Slots {
     return Math.max(restMs, (before + 1) * turnMs);
   }
 
-  /** Returns the requests that wait elsewhere for the slots that requests here may get. */
+  /** Returns the requests in other threads that wait for slots which requests here may get. */
   #turnsElsewhere(deployment: Deployment): readonly RankedGroup[] {
     return this.#sharesSlots(deployment)
       ? this.#shared.turnsAt(keyOf(deployment))
       : [];
   }
 
-  /** Returns true while `max_concurrent`, which all threads share, limits a deployment more than refusals do. */
+  /** Returns true while `max_concurrent` limits a deployment more than refusals do. All threads share this limit. */
   #sharesSlots(deployment: Deployment): boolean {
     const { maxConcurrent } = deployment.connection;
     return this.options.isShared && maxConcurrent !== undefined &&

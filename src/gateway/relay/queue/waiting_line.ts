@@ -37,7 +37,7 @@ export interface Waiting extends Ranked {
   readonly places: ReadonlyMap<string, DuePlace>;
 }
 
-/** A request that finds the line full. */
+/** A new request that finds the line full. */
 type NewRequest = Pick<Ranked, "caller" | "isBackground" | "sinceMs">;
 
 /** The facts of a caller that decide the order of turns. */
@@ -65,7 +65,7 @@ export interface NextWaiter<Waiter extends Waiting> {
 /** The number of sessions whose last turn is remembered. */
 const MAX_SESSIONS = 10_000;
 
-/** Returns a text that names a deployment, the same after a reload. */
+/** Returns a text that names a deployment. The text is the same after a reload. */
 export const keyOf = oncePer(({ connection, model }: Deployment) =>
   keyOfIds(connection.id, model.id)
 );
@@ -78,9 +78,9 @@ export function keyOfIds(connectionId: string, model: string): string {
 /**
  * The requests that wait, in the order of their turns:
  *
- * 1. Background work comes last, until it has waited for half of its time.
- * 2. The caller with the least recent use comes first, however many requests it has.
- * 3. Of one caller, the session whose last turn is longest ago comes first.
+ * 1. Background work comes last, until it has waited for half of its longest wait.
+ * 2. The caller whose recent use is the smallest comes first, however many requests the caller has.
+ * 3. Of one caller's sessions, the session whose last turn is longest ago comes first.
  * 4. The request that began to wait first comes first.
  */
 export class WaitingLine<Waiter extends Waiting> {
@@ -118,11 +118,12 @@ export class WaitingLine<Waiter extends Waiting> {
   }
 
   /**
-   * Returns the request that gives its place in a full line to a new request. The caller with the most requests for its
-   * weight loses its newest request, background work first. Background work takes no place from other work.
+   * Returns the request that gives its place in a full line to a new request. The caller with the most requests in
+   * proportion to its weight loses its newest request, background work first. New background work takes no place from
+   * other work.
    *
    * @param isOwn True when only a request of the same caller may give way.
-   * @returns `undefined` when the new request gives way.
+   * @returns `undefined` when the new request itself must give way.
    */
   yielding(newcomer: NewRequest, isOwn = false): Waiter | undefined {
     const { digest } = newcomer.caller;
@@ -229,7 +230,7 @@ export class WaitingLine<Waiter extends Waiting> {
     return elsewhere.some((other) => order(other, waiter) < 0);
   }
 
-  /** Returns the time until the next place is due, in milliseconds; `Infinity` when all are. */
+  /** Returns the time until the next place is due, in milliseconds; `Infinity` when all places are due. */
   nextDueMs(): number {
     const nowMs = this.#clock.elapsedMs();
     let nextMs = Infinity;
@@ -267,7 +268,7 @@ function isDue({ places }: Waiting, key: string, nowMs: number): boolean {
   return (places.get(key)?.dueMs ?? Infinity) <= nowMs;
 }
 
-/** Returns true for background work that has not waited for half of its time. */
+/** Returns true for background work that has not waited for half of its longest wait yet. */
 function standsBack(
   { isBackground, backUntilMs }: Ranked,
   nowMs: number,

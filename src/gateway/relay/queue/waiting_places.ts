@@ -20,12 +20,12 @@ interface PlaceEvidence {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The wait after a rate limit without a time, in milliseconds. */
+/** The wait after a rate limit for which the provider named no wait, in milliseconds. */
 const UNKNOWN_WAIT_MS = 1_000;
 
 /**
- * Adds a short wait to a rate limit without a time, if the connection has a queue. The rate limit then counts as a lack
- * of room, not as a failure.
+ * If the connection has a queue, adds a short wait to a rate limit for which the provider named no wait. The rate limit
+ * then counts as a lack of room, not as a failure.
  */
 export function asWait(
   failure: AttemptFailure,
@@ -40,8 +40,9 @@ export function asWait(
 const HOME_SHARE = 0.5;
 
 /**
- * Returns the places that a request may wait for, in the order of the candidates. Each has a `queue` and lacks only
- * room: a slot, the end of a wait that the provider asked for, or the reset of a limit of the token.
+ * Returns the places that a request may wait for, in the order of the candidates. The connection of each place has a
+ * `queue` and lacks only room: a slot, the end of a wait that the provider asked for, or the reset of a limit of the
+ * token.
  */
 export function waitingPlaces(
   request: UnservedRequest,
@@ -53,8 +54,9 @@ export function waitingPlaces(
 }
 
 /**
- * Returns the place of the conversation's connection, if it lacks only room and the request has not waited long. Then
- * the request must not begin elsewhere: another provider would write the whole prompt to its cache again.
+ * Returns the place of the conversation's connection, if this connection lacks only room and the request has not waited
+ * long. The request must then not begin elsewhere, because another provider would write the whole prompt to its cache
+ * again.
  */
 export function homePlace(
   request: UnservedRequest,

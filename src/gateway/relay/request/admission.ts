@@ -16,7 +16,7 @@ interface Admitted {
 }
 
 /**
- * Ends another request's wait with the error, so that a new request gets the place. Returns false if no wait can be
+ * Ends another request's wait with `error`, so that a new request gets the place. Returns false if no wait can be
  * ended.
  */
 type MakeRoom = (caller: Caller, newcomer: Admitted, error: Error) => boolean;
@@ -24,10 +24,11 @@ type MakeRoom = (caller: Caller, newcomer: Admitted, error: Error) => boolean;
 /** Counts running requests and rejects those that exceed a limit. */
 export interface Admission {
   /**
-   * Admits a request until it ends. In a full gateway, a request that waits for its turn may have to give way.
+   * Admits a request until it ends. If the gateway is full, another request that waits for its turn may have to give
+   * way.
    *
    * @throws {GatewayError} `overloaded` when the gateway is full or draining, `rate_limited` when the caller has
-   * reached its limit; both with `Retry-After`.
+   * reached its limit. Both errors have a `Retry-After`.
    */
   enter(admitted: Admitted, caller: Caller, config: Config): void;
   /** Takes a slot of a connection; `undefined` when none is free. */
@@ -51,7 +52,7 @@ export interface Admission {
 /**
  * Creates an admission without requests.
  *
- * @param counts The counts that the limits apply to; default: those of this gateway alone.
+ * @param counts The counts that the limits apply to; default: the counts of this gateway alone.
  */
 export function createAdmission(
   counts: RunningCounts = createRunningCounts(),
@@ -128,7 +129,9 @@ export function createAdmission(
   };
 }
 
-/** Returns the error of a gateway that shuts down. It closes the connection, so that the client opens one elsewhere. */
+/**
+ * Returns the error of a gateway that shuts down. The error closes the connection, so the client opens one elsewhere.
+ */
 export function shuttingDown(): GatewayError {
   return overloadedGateway("the gateway is shutting down", {
     headers: { connection: "close" },
@@ -235,7 +238,7 @@ function createRunningCount(): RunningCount {
 
 /** Creates empty counts. */
 export function createRunningCountsByKey(): RunningCountsByKey {
-  /** A key stays at 0, because removing and adding it costs more. There are few keys, and most come again. */
+  /** A key stays at 0, because removing it and adding it again costs more. There are few keys, and most come again. */
   const counts = new Map<string, number>();
 
   function give(key: string): void {

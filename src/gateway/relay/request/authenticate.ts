@@ -7,8 +7,8 @@ import type { Identity } from "../identity/identity.ts";
 import { isJwt } from "../identity/jwt.ts";
 
 /**
- * The credential that a route accepts (docs/design.md#credentials): `bearer` is `Authorization` alone, `messages` adds
- * `x-api-key` and requires the version header, `either` accepts both without a version.
+ * The credential that a route accepts (docs/design.md#credentials). `bearer` accepts `Authorization` alone. `messages`
+ * and `either` also accept `x-api-key`; `messages` requires the version header, too.
  */
 export type CredentialGroup = "bearer" | "messages" | "either";
 
@@ -25,9 +25,10 @@ interface AuthenticateOptions {
  * Returns the caller of a request. Tokens are looked up by their SHA-256, so that the gateway's timing and memory
  * reveal no token.
  *
- * @throws {GatewayError} `unauthenticated` for no credential, an unknown or expired one, or two of different callers.
- * All wrong credentials share one message, which reveals nothing to an attacker. `invalid_request` when the version
- * header of a Messages route is missing or not a date. For a JWT, also the errors of {@linkcode Identity}.
+ * @throws {GatewayError} `unauthenticated` when there is no credential, a credential is unknown or expired, or two
+ * credentials belong to different callers. All wrong credentials get the same message, so the message reveals nothing
+ * to an attacker. `invalid_request` when the version header of a Messages route is missing or not a date. For a JWT,
+ * also the errors of {@linkcode Identity}.
  */
 export async function authenticate(
   headers: HeaderFields,
@@ -52,7 +53,9 @@ function isCaller(
   return found !== undefined && !(found instanceof Promise);
 }
 
-/** Returns the one caller of several credentials; `undefined` stands for a credential that is unknown. */
+/**
+ * Returns the caller to whom all known credentials belong. In `callers`, `undefined` stands for an unknown credential.
+ */
 function oneOf(callers: readonly (Caller | undefined)[]): Caller {
   const [caller, other] = callers.filter((one) => one !== undefined);
   if (caller === undefined) throw badCredential();
@@ -65,8 +68,8 @@ function oneOf(callers: readonly (Caller | undefined)[]): Caller {
 /**
  * Waits for the callers of both credentials.
  *
- * @throws The error with the highest status, when neither credential has a caller. A retry can succeed only after this
- * error.
+ * @throws The error with the highest status, when neither credential has a caller. Only after such an error can a retry
+ * succeed.
  */
 async function settle(
   both: readonly (Caller | Promise<Caller> | undefined)[],
@@ -141,7 +144,7 @@ function isDate(value: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(value) && isDay(value);
 }
 
-/** Returns true for a day of the calendar: `Date` reads 30 February as 2 March. Requests repeat a few dates. */
+/** Returns true for a day of the calendar. `Date` alone reads 30 February as 2 March. Requests repeat a few dates. */
 const isDay = memoized((date) => {
   const ms = Date.parse(date);
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(date);

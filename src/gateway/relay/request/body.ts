@@ -30,16 +30,16 @@ interface ReadBodyOptions {
   readonly maxBytes: number;
   /** The timeout for the whole body, in milliseconds; 0 means none. */
   readonly deadlineMs: number;
-  /** The memory budget, which is charged for each chunk that arrives. */
+  /** The memory budget. It is charged for each chunk that arrives. */
   readonly memory: Pick<MemoryShare, "begin" | "take" | "give">;
-  /** Receives each chunk, which it must not change or keep. */
+  /** Receives each chunk. This function must not change or keep the chunk. */
   readonly onChunk: (chunk: Uint8Array<ArrayBuffer>) => void;
 }
 
-/** The longest body that is read at once, in bytes. A longer one is scanned while it arrives. */
+/** The longest body that is read at once, in bytes. A longer body is scanned while it arrives. */
 const WHOLE_BYTES = 16 * 1024;
 
-/** The longest body that is joined to one array, in bytes. A longer one stays in pieces. */
+/** The longest body that is joined to one array, in bytes. A longer body stays in pieces. */
 const SHORT_BYTES = 64 * 1024;
 
 /** The size of the pieces of a long body, in bytes. Smaller pieces are slower to allocate and free. */
@@ -55,7 +55,7 @@ const PART_BYTES = 64 * 1024;
  * @throws {GatewayError} `body_too_large`, `body_timeout`, `unsupported_media_type`, or `overloaded` when there is no
  * memory for the body. `invalid_request` when the body does not match its content encoding or its length, or has a
  * transfer encoding other than chunks.
- * @throws {CallerLeft} When the connection breaks meanwhile.
+ * @throws {CallerLeft} When the connection breaks while the body is read.
  */
 export async function readBody(
   source: BodySource,
@@ -165,7 +165,7 @@ async function show(
   }
 }
 
-/** Converts an error of the platform. An unrecognized error means a broken connection. */
+/** Converts an error of the platform. An unrecognized error counts as a broken connection. */
 function bodyError(
   error: unknown,
   maxBytes: number,
@@ -205,7 +205,7 @@ function wrongLength(cause: WrongLengthError): GatewayError {
   );
 }
 
-/** Creates the error of a late body, which closes the connection (RFC 9110, section 15.5.9). */
+/** Creates the error for a late body. The error closes the connection (RFC 9110, section 15.5.9). */
 function bodyTimeout(): GatewayError {
   return new GatewayError(
     "body_timeout",
@@ -217,7 +217,8 @@ function bodyTimeout(): GatewayError {
 /**
  * Decompresses a caller's body while it is read.
  *
- * @param encoding The `content-encoding` header. An absent or empty one is `identity`, which leaves the body unchanged.
+ * @param encoding The `content-encoding` header. An absent or empty header means `identity`, which leaves the body
+ * unchanged.
  * @throws {GatewayError} `unsupported_media_type` for any other encoding; while reading, `invalid_request` when the
  * body does not match its encoding.
  */
@@ -279,15 +280,15 @@ function checkBodyHeaders(headers: HeaderFields): void {
   checkTransferEncoding(headers.get("transfer-encoding"));
 }
 
-/** Returns the length in a caller's headers, in bytes; `undefined` without one. */
+/** Returns the length in a caller's headers, in bytes; `undefined` when the headers name no length. */
 function declaredBytes(headers: HeaderFields): number | undefined {
   const value = headers.get("content-length");
   return value && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
 /**
- * Checks the content type; a missing one counts as JSON. JSON in another encoding than UTF-8 (RFC 8259, section 8.1)
- * could mean something else to an upstream.
+ * Checks the content type. A missing content type counts as JSON. JSON in another encoding than UTF-8 (RFC 8259,
+ * section 8.1) could mean something else to an upstream.
  */
 function checkContentType(value: string | null | undefined): void {
   if (value === null || value === undefined || value === PLAIN_TYPE) return;
@@ -314,8 +315,8 @@ const CHARSET_REGEXP = /charset([^;]*)/gi;
 const UTF_8_REGEXP = /^=\s*(utf-?8|"utf-?8")$/i;
 
 /**
- * Checks the transfer encoding. The server decodes chunks only. Any other coding stays in the body, although a proxy
- * may have removed it (RFC 9112, section 6.1).
+ * Checks the transfer encoding. The server decodes chunks only. Any other coding would stay in the body, although a
+ * proxy may have removed that coding (RFC 9112, section 6.1).
  */
 function checkTransferEncoding(value: string | null | undefined): void {
   if ((value ?? "chunked").toLowerCase() === "chunked") return;

@@ -8,11 +8,12 @@ import { overloadedGateway } from "./admission.ts";
 import { bodiesToEvict, type Evictable } from "./evictable_bodies.ts";
 
 /**
- * Counts the memory of request bodies and rejects those that exceed the limit.
+ * Counts the memory of request bodies. Rejects the bodies that exceed the limit.
  *
  * Only work on complete bodies waits for memory. An upload never waits, because two uploads could wait for each other.
- * If no memory is left, the upload that needs more is rejected, unless bodies of other callers can be evicted: uploads,
- * and bodies of requests that wait for their turn. So neither uploads nor waits of one caller can keep others out.
+ * If no memory is left, the upload that needs more is rejected, unless bodies of other callers can be evicted. Uploads,
+ * and bodies of requests that wait for their turn, can be evicted. So one caller's uploads and waits cannot keep other
+ * callers out.
  */
 export interface BodyMemory {
   /** The memory in use, in bytes. */
@@ -28,7 +29,7 @@ export interface BodyMemory {
 
 /** The memory that running work has borrowed. */
 export interface MemoryLoan {
-  /** Ends the work. The loan shrinks to the size of its result. */
+  /** Ends the work. The loan shrinks to the size of the work's result. */
   keep(bytes: number): void;
   /** Returns the rest of the loan; only the first call counts. */
   end(): void;
@@ -44,7 +45,7 @@ interface Waiting {
 
 /** The use of the same memory by the other threads of the process. */
 export interface MemoryOfOthers {
-  /** The number of all threads, this one included. */
+  /** The number of all threads, including this thread. */
   readonly threads: number;
   /** Returns the memory that the other threads use, in bytes. */
   usedBytes(): number;
@@ -59,7 +60,7 @@ const LOOK_AGAIN_MS = 50;
 
 /**
  * With several threads, each thread evicts waiting bodies once all bodies use more than this share of the memory. No
- * thread can free the memory of another.
+ * thread can free the memory of another thread.
  */
 const WAITING_SHARE = 0.75;
 
@@ -74,7 +75,7 @@ const NO_OTHERS: MemoryOfOthers = {
 /**
  * Creates a memory that is completely free.
  *
- * @param others The other threads that use it; default: none.
+ * @param others The other threads that use the same memory; default: none.
  * @param deadlines Timers for work that waits for the memory of other threads.
  */
 export function createBodyMemory(
@@ -110,11 +111,12 @@ export class MemoryShare {
 
   /**
    * Begins an upload. While memory is short, uploads may be evicted for other callers' bodies. The caller with the most
-   * memory loses its largest uploads first, as long as it holds more than the other caller would (`bodiesToEvict`).
+   * memory loses its largest uploads first, as long as this caller holds more memory than the other caller would
+   * (`bodiesToEvict`).
    *
-   * @param declaredBytes The length in the body's header; 0 without one.
-   * @param onEvict Called with the error when the upload is evicted. Its memory is free then.
-   * @returns A function to call when the body is complete. Then it can no longer be evicted.
+   * @param declaredBytes The length in the request's headers; 0 if they name none.
+   * @param onEvict Called with the error when the upload is evicted. The upload's memory is then free.
+   * @returns A function to call when the body is complete. After that call, the body can no longer be evicted.
    * @throws {GatewayError} `overloaded`, with `Retry-After`, when the memory does not suffice for this body and the
    * caller's other uploads.
    */
@@ -147,7 +149,7 @@ export class MemoryShare {
   /**
    * Takes memory.
    *
-   * @throws {GatewayError} `overloaded`, with `Retry-After`, when there is too little.
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when too little memory is free.
    */
   take(bytes: number): void {
     if (this.#isClosed) return;
@@ -163,11 +165,11 @@ export class MemoryShare {
   }
 
   /**
-   * Borrows memory while work on a body runs. If too little is free, waits for earlier loans to end. Rejects if no loan
-   * is left to wait for, because bodies must not wait for each other.
+   * Borrows memory while work on a body runs. If too little is free, waits for earlier loans to end. If no loan is left
+   * to wait for, rejects the work, because bodies must not wait for each other.
    *
-   * @throws {GatewayError} `overloaded`, with `Retry-After`, when it is rejected.
-   * @throws The reason of `signal`, when that aborts meanwhile.
+   * @throws {GatewayError} `overloaded`, with `Retry-After`, when the work is rejected.
+   * @throws The reason of `signal`, when the signal aborts meanwhile.
    */
   borrow(bytes: number, signal: AbortSignal): Promise<MemoryLoan> {
     return this.#loans.borrow(bytes, this, signal);
@@ -232,7 +234,9 @@ class UsedMemory {
     }
   }
 
-  /** Takes memory if it is free. It publishes before it looks, so that two threads never take the same memory. */
+  /**
+   * Takes memory if it is free. Publishes the new use before looking, so that two threads never take the same memory.
+   */
   #takeFree(bytes: number, maxBytes: number): boolean {
     if (this.bytes + bytes > maxBytes) return false;
     this.set(this.bytes + bytes);
@@ -241,7 +245,7 @@ class UsedMemory {
     return false;
   }
 
-  /** Returns the bodies to evict for the memory; `undefined` when they do not suffice. */
+  /** Returns the bodies to evict to free the memory; `undefined` when evicting bodies does not free enough. */
   toEvict(
     bytes: number,
     { caller, maxBytes }: MemoryShare,
@@ -264,7 +268,7 @@ class UsedMemory {
   }
 }
 
-/** The loans, and the work that waits for one. */
+/** The loans, and the work that waits for a loan. */
 class Loans {
   readonly used: UsedMemory;
   readonly #deadlines: Deadlines;
@@ -302,7 +306,7 @@ class Loans {
     this.#serveWaiting();
   }
 
-  /** Serves waiting work in the order of arrival, so that small bodies never pass a large one. */
+  /** Serves waiting work in the order of arrival, so that small bodies never pass a large body. */
   #serveWaiting(): void {
     const [waiting, used] = [this.#waiting, this.used];
     for (let one = waiting.first; one !== undefined; one = waiting.first) {

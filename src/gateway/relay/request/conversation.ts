@@ -14,7 +14,7 @@ import type { Exchange } from "../exchange.ts";
 import { bodyChunks, bodyPart, type HeldBody } from "./held_body.ts";
 
 /**
- * The headers in which clients name their session. The first one that is present counts.
+ * The headers in which clients name their session. The first header that is present counts.
  *
  * - Claude Code: `x-claude-code-session-id` (code.claude.com/docs/en/llm-gateway-protocol)
  * - Codex 0.169: `session-id`, which its subagents share; older versions `session_id`, with the parent of a subagent in
@@ -47,10 +47,10 @@ export interface ConversationSource {
 }
 
 /**
- * Returns the id of the conversation that a client names by its session. It is the same for all requests of the
+ * Returns the id of the conversation that a client names by its session. The id is the same for all requests of the
  * session, on all replicas. Two callers never share an id.
  *
- * @returns `undefined` when the client names none.
+ * @returns `undefined` when the client names no session.
  */
 export function namedConversation(
   { caller, record }: Pick<Exchange, "caller" | "record">,
@@ -62,7 +62,7 @@ export function namedConversation(
     }`;
 }
 
-/** Returns the digest of a session's name. It is remembered, because a look-up takes less time than a hash. */
+/** Returns the digest of a session's name. Digests are remembered, because a look-up takes less time than a hash. */
 const sessionId = memoized(digestOf, 10_000);
 
 /** The length of the part of an id that names its caller, in characters. */
@@ -98,7 +98,7 @@ interface UnnamedConversation {
 /**
  * Finds the conversation in a body.
  *
- * @returns `undefined` when the body holds none.
+ * @returns `undefined` when the body holds no conversation.
  */
 export async function unnamedConversation(
   { caller }: Pick<Exchange, "caller">,
@@ -198,7 +198,7 @@ function objectLength(bytes: Uint8Array): number | undefined {
   }
 }
 
-/** The maximum length of an id, in characters: a UUID has 36, those of known clients at most 60. */
+/** The maximum length of an id, in characters. A UUID has 36 characters, the ids of known clients at most 60. */
 const MAX_ID_LENGTH = 128;
 
 /** The headers in which clients name an agent other than the session's first: see {@linkcode SESSION_HEADERS}. */

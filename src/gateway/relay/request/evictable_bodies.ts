@@ -1,6 +1,6 @@
 /** A body that may be evicted while memory is short: it is arriving, or its request waits for its turn. */
 export interface Evictable {
-  /** The length that an arriving body announced, in bytes; 0 if it announced none, or has arrived. */
+  /** The length that an arriving body announced, in bytes; 0 if it announced no length, or has arrived. */
   readonly declaredBytes: number;
   readonly isWaiting: boolean;
   readonly onEvict: (error: Error) => void;
@@ -25,11 +25,12 @@ interface MemoryNeed {
 const NEW_BODY_SHARE = 0.5;
 
 /**
- * Returns the bodies to evict for a new one; `undefined` when they do not suffice. The caller that holds the most loses
- * first: its waiting bodies, then its uploads. The largest goes first, and the newest of equal ones.
+ * Returns the bodies to evict for a new body; `undefined` when evicting bodies does not free enough. The caller that
+ * holds the most memory loses first: its waiting bodies, then its uploads. The largest body goes first, and the newest
+ * of equal bodies.
  *
  * An upload is evicted for a caller that would hold less. A waiting body is also evicted for a caller that would hold
- * at most half of the memory: it may wait for minutes, and must not keep others out so long.
+ * at most half of the memory. A waiting body may wait for minutes, and must not keep other callers out so long.
  *
  * @param bodies The bodies in the order in which they came.
  */

@@ -3,7 +3,7 @@ import { LoopTurns } from "@gateway/base/time/turns";
 import type { ByteEdit, ByteSpan } from "@gateway/json_scan";
 import { joinBytes, LongBytes } from "@gateway/base/streams/bytes";
 
-/** A caller's body, which is kept while it may be sent again. A long body is a list of pieces. */
+/** A caller's body. The body is kept while it may be sent again. A long body is a list of pieces. */
 export type HeldBody = Uint8Array<ArrayBuffer> | LongBytes;
 
 /**
@@ -19,7 +19,7 @@ export interface KeptBody {
   get(): HeldBody;
   /** Registers an upload that reads the body. The bytes stay until the upload has finished. */
   lendTo(upload: Pick<Upload, "whenThrough">): void;
-  /** Releases the body, and its memory once all uploads have finished. */
+  /** Releases the body. Its memory is freed once all uploads have finished. */
   release(): void;
 }
 
@@ -97,8 +97,8 @@ export async function* bodyChunks(
 }
 
 /**
- * Returns the caller's bytes with edits, which must not overlap. A long body is returned as an upload that borrows the
- * bytes. The length of the result is known in both cases.
+ * Returns the caller's bytes with edits. The edits must not overlap. A long body is returned as an upload that borrows
+ * the bytes. The length of the result is known in both cases.
  */
 export function nativeBody(
   body: KeptBody,
@@ -116,8 +116,8 @@ export function nativeBody(
 }
 
 /**
- * Returns the pieces of a body with edits, in the same memory. It takes one pass over the pieces, because a body may
- * need many edits.
+ * Returns the pieces of a body with edits, in the same memory. All edits are made in one pass over the pieces, because
+ * a body may need many edits.
  *
  * @throws {RangeError} When an edit is outside the body, or overlaps another.
  */

@@ -6,7 +6,7 @@ interface InputEstimate {
   tokens(): number;
 }
 
-/** A rough value for English text. */
+/** The number of bytes of a token in English text, roughly. */
 const BYTES_PER_TOKEN = 4;
 
 /** A screenshot of 300 KB in base64 costs some 1,500 tokens, and so does a page of a document. */
@@ -15,15 +15,12 @@ const MEDIA_BYTES_PER_TOKEN = 200;
 /** The distance between two samples, in bytes. A shorter body counts as text. */
 const STEP_BYTES = 4096;
 
-/**
- * The size of a sample, in bytes. Base64 runs for that long without a space, line feed or quotation mark; text does
- * not.
- */
+/** The size of a sample, in bytes. Base64 has no space, line feed or quotation mark over this length; text has. */
 const SAMPLE_BYTES = 64;
 
 /**
  * Estimates the tokens of a request by its length. Base64 of pictures, files and sound costs far fewer tokens than text
- * of that length. A sample every few kilobytes separates the two.
+ * of the same length. A sample every few kilobytes separates the two.
  */
 export function createInputEstimate(): InputEstimate {
   let bytes = 0;

@@ -20,7 +20,7 @@ export interface NamedModel {
 export interface NamedModels {
   /** Returns the reader of a field's value; `undefined` for a field without models. */
   sinkOf(field: string): ValueSink | undefined;
-  /** Returns the models of a complete body. If there are too many, the last one has no name. */
+  /** Returns the models of a complete body. If there are too many models, the last model has no name. */
   end(): readonly NamedModel[];
 }
 
@@ -35,7 +35,7 @@ const FALLBACKS: Place = {
   member: (name) => nameOfModel(name) ?? { wantsString: "in_list" },
 };
 
-/** The type of a tool, which decides the purpose of its model. */
+/** The type of a tool. The type decides the purpose of the tool's model. */
 const TOOL_TYPE: Place = { wantsString: true };
 
 /** The model with which a drawing tool writes: `svg.model` of OpenAI's `image_generation`. */
@@ -48,7 +48,7 @@ const SVG: Place = {
   member: (name) => nameOfModel(name) === undefined ? undefined : AUTHOR,
 };
 
-/** The settings of a router or a tool: any of the fields of {@linkcode FIELDS}, or a model. */
+/** The settings of a router or a tool. They may contain any field of {@linkcode FIELDS}, or a model. */
 const OPTIONS: Place = { member: optionOf };
 
 /**
@@ -164,7 +164,7 @@ export function createNamedModels(
   const fields = fieldsOf(protocol);
   const found: NamedModel[] = [];
 
-  /** Adds a model. If there are too many, adds one without a name as the last. */
+  /** Adds a model. If there are too many models, adds a model without a name as the last. */
   function take(one: NamedModel): void {
     if (found.length < MAX_NAMES) found.push(one);
     else if (found.length === MAX_NAMES) {
@@ -242,7 +242,7 @@ function noteIn(tool: ToolStrings, one: FoundString): void {
   }
 }
 
-/** Returns the models of a tool. A tool of several types counts as each of them. */
+/** Returns the models of a tool. A tool of several types counts as a tool of each type. */
 function modelsOf(
   { isDrawing, isAnswering, choosing, names }: ToolStrings,
 ): readonly Omit<NamedModel, "param">[] {

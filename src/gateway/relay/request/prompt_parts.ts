@@ -12,9 +12,9 @@ export interface PromptParts {
   readonly system: readonly number[];
   /** The checksum of each message, or of each item of a Responses request. */
   readonly messages: readonly number[];
-  /** The name of the body's field with the messages; empty without one. */
+  /** The name of the body's field with the messages; empty without such a field. */
   readonly messagesField: string;
-  /** The name of the body's field with the system prompt; empty without one. */
+  /** The name of the body's field with the system prompt; empty without such a field. */
   readonly systemField: string;
   /** The checksums of the settings in the request, by name. */
   readonly settings: ReadonlyMap<string, number>;
@@ -24,9 +24,9 @@ export interface PromptParts {
   readonly marks: number;
   /** True when the provider itself keeps the beginning of the conversation. */
   readonly isLinked: boolean;
-  /** The first messages, which the next turn should repeat; `undefined` when they are not known. */
+  /** The first messages. The next turn should repeat these messages. `undefined` when they are not known. */
   readonly opening: Opening | undefined;
-  /** True when the opening differs from the earlier prompt's, so that the body must be read again. */
+  /** True when the opening differs from the opening of the earlier prompt. The body must then be read again. */
   readonly isIncomplete: boolean;
 }
 

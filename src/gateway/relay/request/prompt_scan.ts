@@ -94,8 +94,8 @@ const LETTER_E = 0x65;
 const NULL = 0x6e;
 
 /**
- * Reads the parts of a prompt from the scan of its body. If an earlier prompt began with the same messages, it copies
- * their sums. One sum over the bytes of all these messages shows that they are equal, and takes far less time than one
+ * Reads the parts of a prompt from the scan of its body. If an earlier prompt began with the same messages, their sums
+ * are copied. One sum over the bytes of all these messages shows that they are equal, and takes far less time than one
  * sum for each message.
  */
 export class PromptPartsReader implements PromptParts, StructureSink {

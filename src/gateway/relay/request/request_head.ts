@@ -27,10 +27,10 @@ export interface RequestHead {
   readonly model: string;
   /** The member of the body with the model; `undefined` when the path names the model. */
   readonly modelMember: FoundValue | undefined;
-  /** The body's own `anthropic_version`, which belongs to Vertex. */
+  /** The `anthropic_version` in the body. This field belongs to Vertex. */
   readonly versionMember: FoundValue | undefined;
   readonly stream: boolean;
-  /** True when a body for Chat Completions has an `input`, which belongs to Responses. */
+  /** True when a body for Chat Completions has an `input`. This field belongs to Responses. */
   readonly hasInput: boolean;
   /** The field that requests an answer to be fetched later; `undefined` when the request waits for its answer. */
   readonly deferredBy: string | undefined;
@@ -67,7 +67,7 @@ export interface PathHead {
 
 /** Reads the fields of a request while its body arrives. */
 interface RequestHeadReader {
-  /** Reads the next chunk without keeping it. It never throws for the content. */
+  /** Reads the next chunk without keeping it. Never throws because of the content. */
   push(chunk: Uint8Array): void;
   /**
    * Ends the reading of a complete body.
@@ -79,9 +79,9 @@ interface RequestHeadReader {
 
 /**
  * Reads the model, the stream flag and the names of other models in one pass over a body
- * (docs/design.md#native-and-translated). It rejects a body that the gateway and an upstream may read differently: a
- * field with two values, or anything but exactly one JSON object. The error comes at the end of the body, because many
- * clients do not read a response earlier.
+ * (docs/design.md#native-and-translated). The reader rejects a body that the gateway and an upstream may read
+ * differently: a field with two values, or anything but exactly one JSON object. The error is thrown only at the end of
+ * the body, because many clients read no response before they have sent the body.
  */
 export function createRequestHeadReader(
   path: PathHead,
@@ -303,8 +303,8 @@ function wrongStream(field: string): GatewayError {
 }
 
 /**
- * Returns the protocol of a body with an `input` that was sent to Chat Completions. Without `messages` it is a
- * Responses request, as Cursor sends it. Such a body cannot be forwarded natively.
+ * Returns the protocol of a body with an `input` that was sent to Chat Completions. If the body has no `messages`, it
+ * is a Responses request, as Cursor sends it. Such a body cannot be forwarded natively.
  *
  * @returns `undefined` for a body that seems to be for Chat Completions.
  */
