@@ -28,7 +28,7 @@ export function isOfModel({ kind }: AttemptFailure): boolean {
 
 /**
  * The subject of each failure. A failure of one model must not block the connection's other models. A failure of the
- * `request` shows that connection and model are well; `nobody` shows nothing.
+ * `request` shows that connection and model are well. A failure of `nobody` shows nothing.
  */
 const SUBJECT_BY_KIND = {
   unreachable: "connection",
@@ -166,8 +166,8 @@ export class AttemptReport {
   }
 
   /**
-   * Reports a probe of a provider's wait. Providers ask to wait for a model, so only the model's attempt can be such a
-   * probe.
+   * Reports a probe of a provider's wait. The wait that a provider asks for concerns a model, so only the model's
+   * breaker can admit such a probe.
    */
   #reportProbe(probe: LimitProbe): void {
     const { forAll, own } = this.#modelAttempt;
@@ -205,7 +205,7 @@ const UNCLEAR: ReadonlySet<AttemptFailureKind> = new Set([
 
 /**
  * Records the result for the connection. A response shows that the provider is reachable and accepts the credential.
- * Silence shows neither. A 403 shows only that the provider is reachable.
+ * Silence shows nothing. A 403 shows only that the provider is reachable.
  */
 function settleConnection(
   connection: BreakerByToken,
@@ -227,9 +227,9 @@ interface QuotaKnowledge {
 const FRESH_MS = 1000;
 
 /**
- * Adds the reset of an exhausted window to a limit without a retry time. If the headers of the same response show no
- * exhausted window, there were only too many requests at once. Windows that count all models come before windows of
- * some models. If the response itself names a quota, the windows of `/limits` count, too.
+ * Adds the reset of an exhausted window to a failure by a limit, if the failure has no retry time. If the headers of
+ * the same response show no exhausted window, there were only too many requests at once. Windows that count all models
+ * come before windows of some models. If the response itself names a quota, the windows of `/limits` count, too.
  */
 export function withWindow(
   failure: AttemptFailure,

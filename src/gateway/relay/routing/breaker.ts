@@ -39,7 +39,7 @@ const LIMIT_PROBE_MS = 300_000;
 /**
  * Stops requests to a failing connection or model (docs/design.md#failover). The first cool-down, after some successive
  * failures, takes a second. Each failed probe doubles the cool-down, up to 15 seconds. After a cool-down one probe is
- * admitted, then gradually more while the first probe has no result.
+ * admitted. While the first probe has no result, gradually more probes follow.
  *
  * A long wait that the provider asks for may end early: by a probe every five minutes, or by a reading of the quota.
  */
@@ -49,13 +49,18 @@ export class Breaker {
   #coolMs = 0;
   #coolDowns = 0;
   #coolUntilMs = 0;
-  /** The time that the provider named. A cool-down that was capped ends earlier. */
+  /**
+   * The end of the wait that the provider asked for. If the cool-down was shortened to its maximum, it ends earlier.
+   */
   #requestedUntilMs = 0;
   /** The time of the next probe of the provider's wait; `undefined` when the provider has not asked for a long wait. */
   #limitProbeAtMs: number | undefined;
   /** The start of the last cool-down, in milliseconds since 1970. */
   #coolSinceMs = 0;
-  /** The time until which quota readings end no cool-down, because the last reading that did so may have been wrong. */
+  /**
+   * The time until which quota readings end no cool-down, because the last one that ended a cool-down may have been
+   * wrong.
+   */
   #distrustUntilMs = 0;
   /** The time until which a reading with a used-up quota is ignored. */
   #paidUntilMs = 0;
@@ -115,7 +120,7 @@ export class Breaker {
       : restMs;
   }
 
-  /** Returns the time until the next request may pass, after the cool-down or as a probe, in milliseconds. */
+  /** Returns the time until the next request may pass, either after the cool-down or as a probe, in milliseconds. */
   nextTryMs(): number {
     const restMs = this.restMs();
     if (restMs === 0 || this.#limitProbeAtMs === undefined) return restMs;
@@ -192,7 +197,7 @@ export class Breaker {
     this.dismissed(attempt);
   }
 
-  /** Copies the failures of another breaker. The next failure then starts as long a cool-down as it would there. */
+  /** Copies the failures of another breaker, so that the next failure starts as long a cool-down here as there. */
   learnFrom(other: Breaker): void {
     this.#failures = Math.max(this.#failures, other.#failures);
     this.#coolMs = Math.max(this.#coolMs, other.#coolMs);
@@ -245,7 +250,7 @@ export class Breaker {
   /**
    * Ends a long wait that the provider asked for.
    *
-   * @returns False when there is none.
+   * @returns False when there is no such wait.
    */
   endWait(): boolean {
     if (!this.isWaiting) return false;
@@ -272,8 +277,8 @@ export class Breaker {
   }
 
   /**
-   * Begins a long wait, unless one lasts already. After an answered probe, no such wait begins until the window ends,
-   * because the answer shows that the provider takes payment in another way.
+   * Begins a long wait, unless a long wait lasts already. After an answered probe, no long wait begins until the
+   * quota's window ends, because the answer shows that the provider takes payment in another way.
    */
   noteUsedUp(waitMs: number): void {
     if (this.isWaiting || this.#clock.elapsedMs() < this.#paidUntilMs) return;

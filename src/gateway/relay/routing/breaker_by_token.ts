@@ -9,7 +9,7 @@ export interface TokenAttempt {
   readonly own: BreakerAttempt;
 }
 
-/** The length of a cool-down, and whether it applies to all tokens. */
+/** The length of a cool-down, and whether the cool-down applies to all tokens. */
 export interface Cooling {
   readonly ms: number;
   readonly isForAll: boolean;
@@ -19,11 +19,11 @@ export interface Cooling {
 const MAX_TOKENS = 1000;
 
 /**
- * A {@linkcode Breaker} for each token, and one for all. A token's own requests may cause a failure, so the first token
- * that fails is kept away alone. After a failure of a second token, all are kept away.
+ * A {@linkcode Breaker} for each token, and a breaker for all tokens. A token's own requests may cause a failure, so
+ * the first token that fails is kept away alone. After a failure of a second token, all tokens are kept away.
  *
- * A token whose probe fails starts a cool-down for all. If the same token's next probe fails too, the failure counts
- * for this token alone. A busy token could otherwise keep all others away forever.
+ * If a token's probe fails, a cool-down for all tokens starts. If the same token's next probe fails too, that failure
+ * counts for this token alone. Otherwise a busy token could keep all other tokens away forever.
  */
 export class BreakerByToken {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class BreakerByToken {
   readonly #byToken = new Map<string, Breaker>();
   readonly #failing = new AffectedTokens();
   readonly #limited = new AffectedTokens();
-  /** The token whose failure started the last cool-down for all. */
+  /** The token whose failure started the last cool-down for all tokens. */
   #cooledBy: string | undefined;
 
   constructor(clock: Clock) {
@@ -66,7 +66,7 @@ export class BreakerByToken {
     );
   }
 
-  /** Returns true when the longest cool-down of a token is one that the provider asked for. */
+  /** Returns true when the provider asked for the longest of a token's cool-downs. */
   isRequestedWait(token: string): boolean {
     const own = this.#byToken.get(token);
     const isOwn = own !== undefined && own.restMs() > this.#forAll.restMs();
@@ -109,20 +109,23 @@ export class BreakerByToken {
     if (forAll.isLimitProbe || own.isLimitProbe) this.#limited.forget();
   }
 
-  /** True during a long wait that the provider asked for, of any token. */
+  /** True while a long wait that the provider asked for lasts for any token. */
   get isWaiting(): boolean {
     return this.#forAll.isWaiting ||
       this.#byToken.values().some((breaker) => breaker.isWaiting);
   }
 
-  /** Ends long waits that the provider asked for, after a reading of its quota; see {@linkcode Breaker.noteRoom}. */
+  /**
+   * Ends long waits that the provider asked for, after a reading of the provider's quota; see
+   * {@linkcode Breaker.noteRoom}.
+   */
   noteRoom(readAtMs: number): void {
     const ended = [this.#forAll, ...this.#byToken.values()]
       .filter((breaker) => breaker.noteRoom(readAtMs));
     if (ended.length > 0) this.#limited.forget();
   }
 
-  /** Cools down for all after a reading of the quota that shows it used up; see {@linkcode Breaker.noteUsedUp}. */
+  /** Cools down for all tokens after a reading that shows the quota used up; see {@linkcode Breaker.noteUsedUp}. */
   noteUsedUp(waitMs: number): void {
     this.#forAll.noteUsedUp(waitMs);
   }
@@ -171,8 +174,9 @@ export class BreakerByToken {
   }
 
   /**
-   * Cools down for the time that the upstream asks for: first for the token, and for all once a second token receives
-   * such a response. Of several such cool-downs, the one that ends last counts. Only a probe may shorten a cool-down.
+   * Cools down for the time that the upstream asks for. The cool-down is for the token alone, and for all tokens once a
+   * second token receives such a response. Of several such cool-downs, the one that ends last counts. Only a probe may
+   * shorten a cool-down.
    */
   coolFor(attempt: TokenAttempt, forMs: number): Cooling {
     const { token, forAll, own } = attempt;
@@ -188,8 +192,8 @@ export class BreakerByToken {
   }
 
   /**
-   * Applies the cool-down of another gateway. A token that was limited there counts as limited here, so a second
-   * limited token keeps all away.
+   * Applies the cool-down of another gateway. A token that was limited there counts as limited here. So if a second
+   * token is limited here, all tokens are kept away.
    */
   follow(
     { token, ms, requestedMs, probe, cause }: Omit<
@@ -239,7 +243,9 @@ export class BreakerByToken {
     return breaker.failed(own, cause);
   }
 
-  /** Notes the token that caused a cool-down for all, which replaces the cool-downs of single tokens. */
+  /**
+   * Notes the token that caused a cool-down for all tokens. This cool-down replaces the cool-downs of single tokens.
+   */
   #coolDownForAll(token: string | undefined): void {
     this.#cooledBy = token;
     this.#dropFailing();

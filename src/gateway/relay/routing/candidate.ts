@@ -38,14 +38,14 @@ export type Candidate =
 interface BodyFacts {
   /** The protocol of the body, if the operation does not define it. */
   readonly bodyProtocol?: Protocol | undefined;
-  /** The tools and the effort; `undefined` means a request with tools, as most clients send. */
+  /** The tools and the effort of the request. `undefined` means that the request has tools, as most requests have. */
   readonly prompt?: Pick<PromptParts, "toolCount" | "effort"> | undefined;
 }
 
 /**
  * Returns a candidate for each deployment that can serve an operation, in the order of the deployments.
  *
- * @throws {GatewayError} The error of the first deployment, when none can.
+ * @throws {GatewayError} The error of the first deployment, when no deployment can serve the operation.
  */
 export function candidatesFor(
   operation: Operation,
@@ -102,7 +102,9 @@ function candidateFor(
     : unservedPath(operation, connection);
 }
 
-/** Returns the target of a deployment. It is the same object for all requests, because codecs use it as a key. */
+/**
+ * Returns the target of a deployment. The target is the same object for all requests, because codecs use it as a key.
+ */
 export const targetOf = oncePer((
   { connection, model }: Deployment,
 ): RequestJob["target"] => ({
@@ -115,8 +117,8 @@ export const targetOf = oncePer((
 }));
 
 /**
- * Returns the candidate for a body of another protocol than the path's. It prefers the connection's endpoint for the
- * body's protocol, because that drops the fewest fields.
+ * Returns the candidate for a body whose protocol is not the path's protocol. If the connection has an endpoint for the
+ * body's protocol, that endpoint is preferred, because it drops the fewest fields.
  */
 function translating(
   candidate: Candidate,
@@ -152,7 +154,8 @@ export function servedProtocols(
 
 /**
  * Returns the protocols in which requests for a model reach its providers unchanged, the first provider's own protocol
- * first. The result holds the protocols that all deployments have in common, or else all of the first deployment's.
+ * first. The result holds the protocols that all deployments have in common. If there are none, it holds the protocols
+ * of the first deployment.
  */
 export function nativeProtocols(
   [first, ...others]: Deployments,
@@ -184,8 +187,8 @@ function unsupported(operation: Operation): GatewayError {
 }
 
 /**
- * Returns an error with the paths that serve the model, the path of the family's own protocol first. The log also names
- * the option that adds the requested path.
+ * Returns an error with the paths that serve the model. The path of the family's own protocol comes first. The log also
+ * names the option that adds the requested path.
  */
 function unservedPath(
   operation: Operation,
@@ -232,8 +235,8 @@ interface ModelQuery extends BodyFacts {
 }
 
 /**
- * Returns the deployments that may serve a model to a caller: its pool in the file's order, then its fallbacks. A
- * fallback that the caller may not use, or that cannot serve the path, is left out.
+ * Returns the deployments that may serve a model to a caller: the model's pool in the file's order, then its fallbacks.
+ * A fallback that the caller may not use, or that cannot serve the path, is left out.
  *
  * @throws {GatewayError} When the caller may not use the model itself, or the model cannot serve the path.
  */
@@ -267,8 +270,8 @@ function hasNoFallbacks({ deployment: { model } }: Candidate): boolean {
  * Returns the deployments of a model that a caller may use, in the file's order.
  *
  * @throws {GatewayError} `invalid_request` with code `region_not_allowed` when only connections outside of the caller's
- * regions serve the model; else `not_found` with code `model_not_found`. The latter is the same for an unknown and an
- * unassigned model, so that no caller can probe for models (docs/design.md#paths).
+ * regions serve the model; else `not_found` with code `model_not_found`. `model_not_found` is the same for an unknown
+ * and an unassigned model, so that no caller can probe for models (docs/design.md#paths).
  */
 export function assign(
   model: string,
@@ -316,7 +319,7 @@ function modelNotFound(model: string): GatewayError {
 
 const MAX_QUOTED_LENGTH = 100;
 
-/** Quotes a name, which is the caller's own text: escapes it, and cuts it if it is too long. */
+/** Quotes a name that the caller sent: escapes the name, and cuts it if it is too long. */
 export function quoteModel(model: string): string {
   return JSON.stringify(shorten(model, MAX_QUOTED_LENGTH));
 }

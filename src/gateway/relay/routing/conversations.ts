@@ -19,7 +19,7 @@ import { hasKeys, spreadKeys } from "./spread_keys.ts";
 
 /** Candidates in the order of their attempts. */
 export interface RoutedCandidates extends Candidates {
-  /** Called with the candidate that serves the request, before its response; a promise delays the response. */
+  /** Called with the candidate that serves the request, before the response is sent. A promise delays the response. */
   readonly onServed?: (candidate: Candidate) => Promise<void> | void;
 }
 
@@ -63,14 +63,14 @@ const RENEWAL_MS = 600_000;
 const NOTICE_LASTS_MS = CONVERSATION_MS + RENEWAL_MS;
 
 /**
- * The delay before a conversation is sent to other threads and replicas, in milliseconds. So no response waits for the
- * sending.
+ * The delay before a conversation is sent to other threads and replicas, in milliseconds. Because of this delay, no
+ * response waits for the sending.
  */
 const NOTICE_MS = 20;
 
 /** The connections of a conversation. */
 interface Stay {
-  /** The connections by model, because a connection may fail for one model and serve another. */
+  /** The connections by model, because a connection may fail for one model and serve another model. */
   readonly byModel: Map<string, Place>;
   /** The id of the last connection. A model that is new in the session begins there. */
   latest: string;
@@ -108,8 +108,8 @@ export class Conversations {
   }
 
   /**
-   * Orders the connections of a model. First comes the one with the conversation, then the others in the file's order,
-   * or by quota with `quota_routing`. The keys of a connection are in the order of {@linkcode spreadKeys}.
+   * Orders the connections of a model. First comes the connection with the conversation, then the others in the file's
+   * order, or by quota with `quota_routing`. The keys of a connection are in the order of {@linkcode spreadKeys}.
    */
   route(
     candidates: Candidates,
@@ -203,8 +203,8 @@ export class Conversations {
   }
 
   /**
-   * Remembers the connection that serves a conversation. Of several requests at the same time, the first one that moves
-   * the conversation decides.
+   * Remembers the connection that serves a conversation. If several requests run at the same time, the first request
+   * that moves the conversation decides.
    *
    * @param before The connection when the request was routed.
    * @returns True when the conversation moved.

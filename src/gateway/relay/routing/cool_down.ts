@@ -23,16 +23,16 @@ export interface LastingCause {
 }
 
 /**
- * Returns the digest of a caller's name, which replicas send in place of the name. A replica may not know a caller of
- * an identity provider that another replica has seen, and a store should hold no names.
+ * Returns the digest of a caller's name. Replicas send the digest in place of the name, because a store should hold no
+ * names, and because a replica may not know a caller of an identity provider that another replica has seen.
  */
 export const tokenDigest: (caller: Caller) => string = oncePer(
   ({ name }: Caller) => digestOf(name),
 );
 
 /**
- * The least length of a long wait, in milliseconds. Only providers ask for one: the gateway's own cool-downs end within
- * 15 seconds, and no SDK waits longer than {@linkcode LONG_MS} by itself.
+ * The least length of a long wait, in milliseconds. Only providers ask for a long wait, because the gateway's own
+ * cool-downs end within 15 seconds. No SDK waits longer than {@linkcode LONG_MS} by itself.
  */
 export const LONG_MS = 60_000;
 

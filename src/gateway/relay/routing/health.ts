@@ -28,7 +28,7 @@ import {
 /** The options of {@linkcode Health.begin}. */
 export interface BeginOptions {
   readonly caller: Caller;
-  /** True when the request has tried the deployment before; then it is always admitted. */
+  /** True when the request has tried the deployment before. Such a request is always admitted. */
   readonly isRepeat: boolean;
   /** True when no other deployment is left. Only then may the attempt run beside a probe without a result. */
   readonly hasNoAlternative: boolean;
@@ -70,8 +70,8 @@ export class Health {
   }
 
   /**
-   * Returns the wait that the provider asked for, in milliseconds, however long, or else the rest of the cool-down. The
-   * wait decides whether a quota counts as used up.
+   * Returns the wait that the provider asked for, however long, in milliseconds. If the provider asked for no wait,
+   * returns the rest of the cool-down. The wait decides whether a quota counts as used up.
    */
   waitMs(deployment: Deployment, caller: Caller): number {
     return this.#longest("waitMs", deployment, caller);
@@ -197,7 +197,7 @@ export class Health {
     return breaker;
   }
 
-  /** Reads a time from each of a deployment's two breakers, and returns the longer time. */
+  /** Reads a time from both breakers of a deployment, and returns the longer time. */
   #longest(
     read: "restMs" | "waitMs" | "nextTryMs",
     { connection, model }: Deployment,

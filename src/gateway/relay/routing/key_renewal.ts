@@ -2,7 +2,7 @@ import type { Connection } from "../../config/config.ts";
 import type { LiveConfig } from "../../config/live_config.ts";
 import type { Deadlines } from "@gateway/base/time/deadlines";
 
-/** Returns the connection with a newer key than the refused one; `undefined` when there is no newer key. */
+/** Returns the connection with a newer key than the refused key; `undefined` when there is no newer key. */
 export type KeyRenewal = (
   refused: Connection,
 ) => Promise<Connection | undefined>;

@@ -68,8 +68,9 @@ function reaching(
 }
 
 /**
- * Returns the deployments that may serve a call: the candidate's own, then those of the other models in the body, on
- * the same connection. If several models share an upstream name, the first that the caller may use counts.
+ * Returns the deployments that may serve a call: the candidate's deployment, then the deployments of the other models
+ * in the body on the same connection. If several models share an upstream name, the first one that the caller may use
+ * counts.
  */
 export function servingDeployments(
   candidate: Candidate,

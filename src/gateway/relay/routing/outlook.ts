@@ -15,7 +15,7 @@ import type { Health } from "./health.ts";
 /**
  * The earliest time at which a candidate could serve a failed request.
  *
- * - `soon`: a connection may serve it within a minute. `isBusy`: the connection has no free slot.
+ * - `soon`: a connection may serve it within a minute. `isBusy` is true when the connection has no free slot.
  * - `exhausted`: the quotas of the connections, or the limits of the token, are exhausted.
  * - `lasting`: only an administrator can fix the cause.
  */
@@ -41,8 +41,8 @@ interface OutlookOptions {
   /** The failed attempts of this request. */
   readonly failed: readonly FailedAttempt[];
   /**
-   * Returns the time at which the limit that excludes a candidate resets, in milliseconds since 1970; `undefined` for
-   * none.
+   * Returns the time at which the limit that excludes a candidate resets, in milliseconds since 1970; `undefined` when
+   * no limit excludes the candidate.
    */
   readonly limitedUntilMs: (candidate: Candidate) => number | undefined;
 }
@@ -175,8 +175,8 @@ function unavailable(
 }
 
 /**
- * Returns the failure of a request whose connections are all exhausted. It is a 429, after which clients do not retry
- * before the named time: the reset, or the gateway's own next try, if that is earlier.
+ * Returns the failure of a request whose connections are all exhausted. The failure is a 429. Clients do not retry
+ * before the time that it names: the reset, or the gateway's own next try, if that is earlier.
  *
  * @param cause The provider's failure, if there was an attempt.
  */

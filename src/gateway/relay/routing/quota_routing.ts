@@ -9,9 +9,9 @@ import type { Candidate, Candidates } from "./candidate.ts";
 /** Ranks the connections of a pool by the quotas that are left. */
 export interface QuotaRouting {
   /**
-   * Orders the connections of a model with `quota_routing`. The one with the conversation comes first if it has any
-   * quota left. Then come the leader and the other connections, ordered by what is left in their tightest windows. No
-   * provider is called.
+   * Orders the connections of a model with `quota_routing`. The connection with the conversation comes first if it has
+   * any quota left. Then come the leader and the other connections, ordered by the quota that is left in the tightest
+   * window of each. No provider is called.
    *
    * @param home The id of the connection with the conversation, if there is one.
    */
@@ -79,7 +79,7 @@ interface Ranked {
   readonly left: number;
 }
 
-/** Sorts by the share that is left; equals keep the file's order. */
+/** Sorts by the share that is left. Connections with equal shares keep the file's order. */
 function byRest(
   candidates: readonly Candidate[],
   quotas: Pick<QuotaService, "known">,

@@ -7,7 +7,7 @@ import type { Clock } from "@gateway/base/time/timers";
 export interface RetryBudget {
   /** Counts a request's first attempt on a connection. */
   earn(connectionId: string): void;
-  /** Takes one retry; returns `false` when none is left. */
+  /** Takes one retry. Returns `false` when no retry is left. */
   spend(connectionId: string): boolean;
 }
 

@@ -1,15 +1,15 @@
 import { sha256Hex } from "@gateway/base/sha256";
 import type { Candidate } from "./candidate.ts";
 
-/** Returns true when some candidate is one of several keys of its connection. */
+/** Returns true when a connection of some candidate has several keys. */
 export function hasKeys(candidates: readonly Candidate[]): boolean {
   return candidates.some((one) => keyOf(one) !== undefined);
 }
 
 /**
  * Orders the keys of each connection for a conversation, by weighted rendezvous hashing. The weight of a key is its
- * share of the conversations. The order is the same in every thread and replica. A key that leaves moves only its own
- * conversations.
+ * share of the conversations. The order is the same in every thread and replica. If a key is removed, only the
+ * conversations on this key move.
  *
  * @param id The id of the conversation, or else of the caller.
  */
@@ -29,7 +29,10 @@ export function spreadKeys(
 
 const RANK_DIGITS = 12;
 
-/** Returns an exponentially distributed number. Its chance to be the least of several is proportional to its weight. */
+/**
+ * Returns an exponentially distributed number. The chance that it is the least of several is proportional to its
+ * weight.
+ */
 function rankOf(one: Candidate, id: string): number {
   const weight = keyOf(one)?.weight ?? 1;
   const hash = sha256Hex(`${id} ${one.deployment.connection.id}`);

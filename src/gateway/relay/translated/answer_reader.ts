@@ -129,7 +129,7 @@ export class AnswerReader {
     return await this.#wholeOf(bytes);
   }
 
-  /** Reads a complete body. The bytes decide whether the body holds events, whatever its content type. */
+  /** Reads a complete body. Only the bytes decide whether the body holds events; the content type does not count. */
   async #wholeOf(
     bytes: Uint8Array<ArrayBuffer> | undefined,
   ): Promise<WholeAnswer> {

@@ -22,7 +22,7 @@ interface TranslatedWatchOptions {
   readonly reasoningField: string;
 }
 
-/** Watches a translated answer: the events of a stream, or all of it at once. */
+/** Watches a translated answer: the events of a stream, or the whole answer at once. */
 export interface TranslatedWatch {
   /** Takes the next event of a stream. */
   see(event: AnswerEvent): void;
@@ -39,7 +39,7 @@ export interface TranslatedWatch {
    *
    * @throws {UpstreamFailure} When the stream fails before its first output.
    * @throws {GatewayError} `timeout` when the first output is late.
-   * @throws The reason of the attempt's signal when that aborts.
+   * @throws The reason of the attempt's signal when the signal aborts.
    */
   holdBeginning(
     source: LookAhead,
@@ -51,8 +51,8 @@ export interface TranslatedWatch {
 }
 
 /**
- * Creates a watch that records the first output, the model, the usage and the parts that were left out. It keeps the
- * reasoning of a whole answer for the tool results.
+ * Creates a watch that records the first output, the model, the usage and the parts that were left out. The watch also
+ * keeps the reasoning of a whole answer until the tool results arrive.
  */
 export function createTranslatedWatch(
   { exchange, reasoningMemory, translated, reasoningField }:

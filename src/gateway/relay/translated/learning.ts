@@ -11,7 +11,9 @@ import type { Attempt } from "../attempt.ts";
 import type { Uses } from "../services.ts";
 import type { Wanted } from "./open_request.ts";
 
-/** The lesson that the upstream refuses the plainest body, too. It is kept for a while, for its caller alone. */
+/**
+ * The lesson that the upstream refuses even the plainest body. The lesson is kept for a while, for one caller alone.
+ */
 const NO_PLAIN_TRY: Lesson = {
   ...{ move: "plain", field: "body", words: [], cause: "found" },
 };
@@ -51,7 +53,7 @@ export class Learning {
   }
 
   /**
-   * Takes the lessons of a translated request before it is sent.
+   * Takes the lessons of a translated request before the request is sent.
    *
    * @throws The refusal of the previous request, if it taught nothing or the budget allows no other request.
    */

@@ -31,8 +31,8 @@ export interface TaughtLesson {
 
 /**
  * Keeps the lessons of refusals about the models of connections (docs/translation.md#a-refusal-teaches). A lesson holds
- * for the caller whose request was refused. It holds for all once two callers have learned it, so that no single caller
- * changes another's requests.
+ * for the caller whose request was refused. Once two callers have learned a lesson, it holds for all callers. So no
+ * single caller changes another caller's requests.
  */
 export interface LessonBook {
   /** Returns the lessons for a caller's request to a deployment. */
@@ -60,19 +60,21 @@ interface LessonBookOptions {
   readonly publish?: ((taught: TaughtLesson) => void) | undefined;
 }
 
-/** The time for which a lesson is kept. Then the provider is asked again, because it may have changed. */
+/**
+ * The time for which a lesson is kept. After that, the provider is asked again, because the provider may have changed.
+ */
 const KEPT_MS = 86_400_000;
 
 /**
- * The time after a refused plainest body until the next one is tried, in milliseconds. The refusal may have had another
- * reason.
+ * The time after a refusal of the plainest body until such a body is tried again, in milliseconds. The refusal may have
+ * had another reason.
  */
 const NO_PLAIN_TRY_MS = 600_000;
 
 /** The most lessons of a caller about a model, far more than any caller needs. */
 const MAX_LESSONS = 64;
 
-/** The most callers of one lesson; the oldest gives way. With two callers, the lesson holds for all. */
+/** The most callers of one lesson. A further caller replaces the oldest. With two callers, the lesson holds for all. */
 const MAX_CALLERS = 64;
 
 interface Kept {
@@ -83,7 +85,7 @@ interface Kept {
 /** The lessons of a model, by their subjects and the callers who learned them. */
 type Page = Map<string, Map<string, Kept>>;
 
-/** Creates an empty book. Its lessons belong to objects of the configuration, so a reload clears the book. */
+/** Creates an empty book. The lessons belong to objects of the configuration, so a reload clears the book. */
 export function createLessonBook(
   { clock, log, publish }: LessonBookOptions,
 ): LessonBook {

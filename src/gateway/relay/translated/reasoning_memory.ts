@@ -3,7 +3,7 @@ import type { RememberedReasoning } from "@gateway/codecs";
 
 /** The caller and the tool call that reasoning belongs to. */
 interface SealOwner {
-  /** SHA-256 of the caller's token. No caller receives another's reasoning. */
+  /** The SHA-256 of the caller's token. No caller receives the reasoning of another caller. */
   readonly callerSha256: string;
   /** The tool call that the same answer made. */
   readonly callId: string;
@@ -19,11 +19,11 @@ export interface ReasoningMemory {
   /** Returns the tool calls of a caller that have reasoning. */
   known(callerSha256: string): ReadonlySet<string>;
   /**
-   * Returns the reasoning of a tool call; `undefined` when there was none or it has expired. Each recall restarts the
-   * expiry, so a conversation keeps all of its reasoning, or loses all of it after a pause.
+   * Returns the reasoning of a tool call; `undefined` when the call had no reasoning or the reasoning has expired. Each
+   * recall restarts the expiry, so a conversation keeps all of its reasoning, or loses all of it after a pause.
    */
   recall(owner: SealOwner): RememberedReasoning | undefined;
-  /** Records the digests of sealed reasoning that a provider refused, so that it is not sent again. */
+  /** Records the digests of sealed reasoning that a provider refused, so that this reasoning is not sent again. */
   refuse(callerSha256: string, digests: readonly string[]): void;
   /** Returns the digests of a caller's reasoning that was refused. */
   refused(callerSha256: string): ReadonlySet<string>;
@@ -35,7 +35,7 @@ interface ReasoningMemoryOptions {
   readonly ttlMs?: number;
   /**
    * The maximum size of the memory, in characters. Beyond it, the caller with the most reasoning loses its oldest
-   * reasoning. So no caller pushes out the reasoning of a caller with less.
+   * reasoning. So no caller pushes out the reasoning of a caller that has less reasoning.
    */
   readonly maxCharacters?: number;
 }

@@ -64,7 +64,7 @@ type TranslatedServices =
 type Accepted = Omit<TranslatedBody, "body" | "learned" | "probe">;
 
 /**
- * Serves a request through an upstream of another protocol, with its request, answer and errors translated
+ * Serves a request through an upstream of another protocol. Translates the request, the answer and the errors
  * (docs/design.md#native-and-translated). The methods are in the order of their steps.
  */
 export class TranslatedAttempt {
@@ -187,8 +187,8 @@ export class TranslatedAttempt {
    * so that an earlier failure gets a normal error response.
    *
    * @throws {UpstreamFailure} When the upstream fails before anything was sent.
-   * @throws {GatewayError} When its answer breaks off, exceeds a timeout or is too long before anything was sent, or
-   * when no thread can translate it now.
+   * @throws {GatewayError} When the upstream's answer breaks off, exceeds a timeout or is too long before anything was
+   * sent, or when no thread can translate the answer now.
    */
   async answer(
     response: HttpResponse,
@@ -302,7 +302,7 @@ export class TranslatedAttempt {
     };
   }
 
-  /** Returns the headers of an answer. They name the dropped fields of the request that are known so far. */
+  /** Returns the headers of an answer. The headers name the request's dropped fields that are known so far. */
   #headersOf({ dropped }: Accepted, isStream: boolean): [string, string][] {
     const { exchange: { record }, operation } = this.#attempt;
     const names = new Set([...dropped, ...record.facts.answer.dropped ?? []]);

@@ -24,12 +24,12 @@ interface TranslatingReaderOptions {
 }
 
 /**
- * Reads a stream of one protocol and returns it in another protocol. Each chunk of the upstream gives one chunk, which
- * is empty if it adds nothing for the caller.
+ * Reads a stream of one protocol and returns it in another protocol. Each chunk of the upstream gives one chunk. This
+ * chunk is empty if the upstream's chunk adds nothing for the caller.
  *
- * An upstream's error is written in the caller's protocol and ends the stream, which then has no regular end. The
- * reader itself throws only the errors of `failureOf`, and bugs. After the answer, it reads the rest of the upstream's
- * stream, so that the connection can serve again. If the rest does not end soon, it is cancelled.
+ * An upstream's error is written in the caller's protocol. The stream ends with this error and without a regular end.
+ * The reader itself throws only the errors of `failureOf`, and bugs. After the answer, it reads the rest of the
+ * upstream's stream, so that the connection can serve again. If the rest does not end soon, it is cancelled.
  */
 export function createTranslatingReader(
   upstream: ByteReader,
@@ -70,7 +70,7 @@ export function createTranslatingReader(
  * Returns the failure that the caller receives when the upstream's bytes break off.
  *
  * @param signal The signal of the attempt.
- * @throws {CallerLeft} When the caller disconnected, which is not a failure of the upstream.
+ * @throws {CallerLeft} When the caller disconnected. A disconnect is not a failure of the upstream.
  */
 export function failureOfBreak(
   cause: unknown,

@@ -22,7 +22,7 @@ import {
   type ThreadReport,
 } from "./translation_thread.ts";
 
-/** Translates bodies without blocking the event loop: a short one at once, a long one on a thread. */
+/** Translates bodies without blocking the event loop: a short body at once, a long body on a thread. */
 export interface Translation {
   /**
    * Translates a request.
@@ -40,8 +40,9 @@ export interface Translation {
    *
    * @param length The number of bytes that the upstream sent.
    * @throws The errors of `translateWhole`.
-   * @throws {GatewayError} `overloaded` when there is no memory or no thread for it; `internal` when the thread fails.
-   * @throws The reason of the signal when that aborts.
+   * @throws {GatewayError} `overloaded` when there is no memory or no thread for the translation; `internal` when the
+   * thread fails.
+   * @throws The reason of the signal when the signal aborts.
    */
   answer(
     job: AnswerJob,
@@ -68,7 +69,7 @@ interface RequestOptions extends TranslationOptions {
   readonly recall: Recall;
 }
 
-/** A translated request, which uses memory until it is released. */
+/** A translated request. It uses memory until `release` is called. */
 export interface TranslatedBodyLoan extends TranslatedBody {
   /** Releases the memory, called once. The bytes of a borrowed body must not be read afterwards. */
   release(): void;
@@ -82,7 +83,7 @@ export function isLent({ length }: Uint8Array): boolean {
   return length > SHORT_BYTES;
 }
 
-/** The longest body that is translated on this thread, in bytes. It takes at most some 30 ms, with any content. */
+/** The longest body that is translated on this thread, in bytes. Translating such a body takes at most some 30 ms. */
 const LONG_BYTES = 256 * 1024;
 
 /**
@@ -99,14 +100,14 @@ const ANSWER_COST_PER_BYTE = 8;
 
 /**
  * The maximum number of objects, arrays and members. A history that fills a window of a million tokens with messages of
- * fifty tokens has about as many; no client sends more.
+ * fifty tokens reaches about this number. No client sends more.
  */
 const MAX_VALUES = 250_000;
 
 /**
  * Creates a translation.
  *
- * @param pool The threads; without one, everything is translated on this thread.
+ * @param pool The threads; if there is no pool, everything is translated on this thread.
  * @param ids Creates the ids that an upstream leaves out.
  */
 export function createTranslation(
@@ -187,7 +188,7 @@ async function onThread<Result>(
   }
 }
 
-/** Rejects a body that would keep a thread busy for seconds. No client sends one. */
+/** Rejects a body that would keep a thread busy for seconds. No real client sends such a body. */
 function refuseUnlikely({ values, depth }: BodyShape): void {
   if (values > MAX_VALUES) {
     throw unlikely(

@@ -14,13 +14,13 @@ import {
   type TranslationThread,
 } from "./translation_thread.ts";
 
-/** The threads that translate long bodies, which would block the event loop. */
+/** The threads that translate long bodies. On the main thread, such bodies would block the event loop. */
 export interface TranslationPool {
   /**
    * Waits for a thread and reserves it. {@linkcode ReservedThread.leave} returns it.
    *
-   * @throws {GatewayError} `overloaded`, when too many wait already.
-   * @throws The reason of `signal`, when that aborts meanwhile.
+   * @throws {GatewayError} `overloaded`, when too many jobs wait already.
+   * @throws The reason of `signal`, when the signal aborts meanwhile.
    */
   enter(signal: AbortSignal): Promise<ReservedThread>;
   /** Ends all threads and their jobs. */
@@ -32,7 +32,7 @@ export interface ReservedThread {
   /**
    * Runs one job on the thread.
    *
-   * @throws {GatewayError} `internal`, when the thread dies or takes too long; another one replaces it.
+   * @throws {GatewayError} `internal`, when the thread dies or takes too long. Another thread replaces it.
    * @throws The reason of the signal. The thread is then ended, because a job cannot be stopped.
    */
   run(
@@ -45,7 +45,7 @@ export interface ReservedThread {
 
 interface TranslationPoolOptions {
   readonly startThread: StartTranslationThread;
-  /** The maximum number of threads; each starts when it is needed. */
+  /** The maximum number of threads. Each thread starts when it is needed. */
   readonly maxThreads: number;
   readonly deadlines: Deadlines;
 }
@@ -89,7 +89,7 @@ export function createTranslationPool(
     return member;
   }
 
-  /** Removes a thread. A new one starts when a job needs it. */
+  /** Removes a thread. A new thread starts when a job needs it. */
   function remove(member: Member): void {
     if (!members.delete(member)) return;
     member.stopIdle();
@@ -127,7 +127,7 @@ export function createTranslationPool(
     return await settled(given, signal, waiting.add(given));
   }
 
-  /** Runs a job. Ends the thread if the job is aborted, because the thread would stay busy with it. */
+  /** Runs a job. If the job is aborted, ends the thread, because the thread would stay busy with the job. */
   async function run(
     member: Member,
     order: ThreadOrder,

@@ -29,7 +29,7 @@ export type ThreadReport =
   | { readonly kind: "request_done"; readonly result: TranslatedBody }
   | { readonly kind: "answer_done"; readonly result: WrittenAnswer }
   | { readonly kind: "failed"; readonly error: SentError }
-  /** The thread ended by itself, and its job with it. */
+  /** The thread ended by itself, so its job ended too. */
   | { readonly kind: "died" };
 
 /** A thread that translates. */
@@ -61,7 +61,7 @@ type SentError =
     };
   }
   | { readonly type: "upstream"; readonly failure: Failure }
-  /** A bug. Its message may quote a request, so only its name is sent. */
+  /** A bug. The error's message may quote a request, so only the error's name is sent. */
   | { readonly type: "unforeseen"; readonly name: string };
 
 /** Converts an error to plain data, without its cause. */
