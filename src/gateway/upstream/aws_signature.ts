@@ -18,7 +18,7 @@ interface Unsigned {
 /** Returns the headers of a request with its signature. */
 export type Sign = (request: Unsigned) => Promise<Headers>;
 
-/** The signing keys derived for each day, by `auth` object. A new AWS key comes in a new object. */
+/** The signing keys derived for each day, by `auth` object. A new AWS key comes in a new `auth` object. */
 const derivedKeysOf = oncePer((_auth: Connection["auth"]) =>
   new Map<string, ArrayBuffer>()
 );

@@ -15,10 +15,10 @@ import {
   unanswered,
 } from "./failure.ts";
 
-/** The web's `fetch`, or anything of its shape: the network, the demo provider or a test's script. */
+/** The web's `fetch`, or a function of the same shape: the network, the demo provider or a test's script. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-/** The caller disconnected; no response is needed. */
+/** The error when the caller has disconnected. No response is then needed. */
 export class CallerLeft extends Error {
   override readonly name = "CallerLeft";
 }
@@ -31,9 +31,9 @@ interface UpstreamCall {
   /** Signs the request; absent when the connection sends its key. */
   readonly sign?: Sign | undefined;
   readonly deadlines: Deadlines;
-  /** The longest time until there is a connection, in milliseconds; 0 means no limit. */
+  /** The longest time until the connection is open, in milliseconds; 0 means no limit. */
   readonly connectMs: number;
-  /** The longest time until the head of the response, in milliseconds; 0 means no limit. Does not bound the body. */
+  /** The longest time until the head of the response, in milliseconds; 0 means no limit. The body has no limit. */
   readonly firstByteMs: number;
   /** See {@linkcode HttpRequest}. */
   readonly overNewConnection?: boolean | undefined;
@@ -51,7 +51,7 @@ export class Upload {
     this.body = body;
   }
 
-  /** Calls `onThrough` when the client stops reading the body, or at once if it already has. */
+  /** Calls `onThrough` when the client stops reading the body, or at once if the client has already stopped. */
   whenThrough(onThrough: () => void): void {
     if (this.#isThrough) onThrough();
     else this.#onThrough.push(onThrough);
@@ -67,14 +67,15 @@ export class Upload {
 /** The abort reason of a call whose response is late. */
 const LATE = silentUpstream();
 
-/** A lower status is no final answer (RFC 9110, section 15.2). */
+/** The lowest status of a response. A lower status is no final answer (RFC 9110, section 15.2). */
 const MIN_STATUS = 200;
 
-/** Some servers send higher statuses, but no `Response` can have one. */
+/** The highest status of a response. Some servers send higher statuses, but no `Response` can have such a status. */
 const MAX_STATUS = 599;
 
 /**
- * Sends a request and waits for the head of the response. Redirects are not followed. A content encoding is undone.
+ * Sends a request and waits for the head of the response. Redirects are not followed. If the body has a content
+ * encoding, it is decoded.
  *
  * @throws {GatewayError} `upstream` when there is no valid response or its status is not from 200 to 599, `timeout`
  * when the response is late.
@@ -118,7 +119,7 @@ export async function callUpstream(
   return readableResponse(response);
 }
 
-/** Returns a response without content encoding. @throws {GatewayError} For a status that is not from 200 to 599. */
+/** Returns a response without content encoding. @throws {GatewayError} When the status is not from 200 to 599. */
 export function readableResponse(response: HttpResponse): HttpResponse {
   const { status } = response;
   if (status >= MIN_STATUS && status <= MAX_STATUS) {
@@ -134,8 +135,9 @@ export function readableResponse(response: HttpResponse): HttpResponse {
 const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
- * Undoes the content encoding of a response. Some providers compress although they are asked not to, and the caller may
- * not know the encoding. If `fetch` has already decoded the body, as in Deno 2.7, it has also removed the header.
+ * Undoes the content encoding of a response. Some providers compress although the gateway asks them not to, and the
+ * caller may not know the encoding. If `fetch` has already decoded the body, as in Deno 2.7, the header is missing, so
+ * nothing is undone.
  *
  * @throws {GatewayError} `upstream` when the encoding is unknown. Reading the body throws the same error when the body
  * does not match the encoding.

@@ -18,7 +18,7 @@ export type CallFailureKind = Extract<
   | "oversized"
 >;
 
-/** The error of a failed upstream call. `failureKind` is for the gateway, and everything else for the caller. */
+/** The error of a failed upstream call. Only the gateway uses `failureKind`. Everything else is for the caller. */
 export class UpstreamCallError extends GatewayError {
   readonly failureKind: CallFailureKind;
 
@@ -66,7 +66,7 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: string])[] = [
   ],
 ];
 
-/** The reasons that are only possible after a connection was made. */
+/** The reasons that are only possible after a connection was opened. */
 const CONNECTED_REASONS: ReadonlySet<string> = new Set([
   "its response is not HTTP",
   "its answer broke off",
@@ -85,8 +85,8 @@ export function reasonOf(cause: unknown): string {
 }
 
 /**
- * Returns true when the platform gave up on an established connection, which closed or carried something other than
- * HTTP. Deno names the stage in its message: `client error (Connect)` or `client error (SendRequest)`.
+ * Returns true when the connection was open before it failed: it closed, or carried something other than HTTP. Deno
+ * names the stage in its message: `client error (Connect)` or `client error (SendRequest)`.
  */
 export function hadSocket(cause: unknown): boolean {
   if (cause instanceof Http1Failure) return cause.kind !== "connect";
@@ -105,7 +105,7 @@ const SHORTAGES: readonly (readonly [pattern: RegExp, what: string])[] = [
   ],
 ];
 
-/** Returns the resource whose shortage on the gateway's own machine prevented a connection, or `undefined`. */
+/** If a shortage on the gateway's own machine prevented a connection, returns the missing resource. */
 export function shortageOf(cause: unknown): string | undefined {
   if (cause instanceof Http1Failure && cause.kind !== "connect") {
     return undefined;
@@ -133,7 +133,7 @@ export function unanswered(cause: unknown): GatewayError {
     : new GatewayShortage(shortage, cause);
 }
 
-/** Returns the error for a caller whose upstream did not answer; it names no host (docs/design.md#errors). */
+/** Returns the error for a caller whose upstream did not answer. The error names no host (docs/design.md#errors). */
 function unreachable(cause: unknown): UpstreamCallError {
   if (cause instanceof Http1Failure && cause.kind === "malformed") {
     return brokenUpstream(cause.message, cause);
@@ -171,7 +171,7 @@ export function brokenUpstream(
 /**
  * Returns the error to throw for a failed upstream call. After an abort, it is the signal's reason.
  *
- * @param errorOf Makes the error of any other cause; default: the error of a response that broke off.
+ * @param errorOf Makes the error if there was no abort; default: the error of a response that broke off.
  */
 export function callErrorOf(
   cause: unknown,
@@ -194,7 +194,7 @@ export function oversized(): UpstreamCallError {
   );
 }
 
-/** Returns the error for a caller whose upstream sent a redirect, which is never followed. */
+/** Returns the error for a caller whose upstream sent a redirect. Redirects are never followed. */
 export function redirected(): UpstreamCallError {
   return new UpstreamCallError(
     "misconfigured",
@@ -213,8 +213,9 @@ export function silentUpstream(cause?: unknown): UpstreamCallError {
 }
 
 /**
- * Returns the error for a response that broke off before any of it reached the caller. After an abort, it is the
- * signal's reason. Otherwise it is `cause` itself, if that is an error for callers, or an error about `cause`.
+ * Returns the error for a response that broke off before any of it reached the caller. After an abort, returns the
+ * signal's reason. Otherwise, if `cause` is an error for callers, returns `cause`. Returns a new error about any other
+ * `cause`.
  */
 export function failedReading(cause: unknown, signal: AbortSignal): unknown {
   return callErrorOf(cause, signal, readingErrorOf);

@@ -1,6 +1,6 @@
 import type { HeaderFields } from "@gateway/base/header_fields";
 
-/** The headers that belong to one connection and never cross a proxy (RFC 9110, section 7.6.1). */
+/** The headers that concern a single connection, so that no proxy forwards them (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP: readonly string[] = [
   "connection",
   "keep-alive",
@@ -13,7 +13,7 @@ const HOP_BY_HOP: readonly string[] = [
 
 const NONE: readonly string[] = [];
 
-/** Returns the further names, in lower case, that a `Connection` header declares as hop-by-hop. */
+/** Returns the names of the headers that a `Connection` header limits to one connection, in lower case. */
 export function hopHeaderNames(headers: HeaderFields): readonly string[] {
   const value = headers.get("connection");
   return value
@@ -21,7 +21,7 @@ export function hopHeaderNames(headers: HeaderFields): readonly string[] {
     : NONE;
 }
 
-/** Header names in lower case that are withheld for the same reason. */
+/** A group of header names, in lower case, that are withheld for one reason. */
 export interface HeaderGroup {
   readonly reason: string;
   /** Whole names. */
@@ -32,7 +32,7 @@ export interface HeaderGroup {
   readonly words?: RegExp;
 }
 
-/** The headers of a connection, and those that describe the form of a body on that connection. */
+/** The headers of a connection, and the headers that describe the form of a body on that connection. */
 const CONNECTION: HeaderGroup = {
   reason: "belongs to one connection or to a body's form on it",
   names: [
@@ -82,8 +82,8 @@ export const CREDENTIALS: HeaderGroup = {
 
 /**
  * Headers that select an account, an organisation, a project or a customer at a provider, and so decide who is billed.
- * They are those of Anthropic (npm `@anthropic-ai/sdk` 1.12.0: workspace and user profile), OpenAI, Google, Zhipu,
- * Alibaba, Hugging Face, Baidu (`appid`) and gateways.
+ * The list has the headers of Anthropic (npm `@anthropic-ai/sdk` 1.12.0: workspace and user profile), OpenAI, Google,
+ * Zhipu, Alibaba, Hugging Face, Baidu (`appid`) and gateways.
  */
 const ACCOUNTS: HeaderGroup = {
   reason: "selects or names an account at the provider",
@@ -114,8 +114,8 @@ const ACCOUNTS: HeaderGroup = {
 };
 
 /**
- * Headers about the caller that proxies, balancers, clouds and content networks add. They hold the address, the
- * network, the certificate, or the user that a proxy has signed in.
+ * Headers about the caller that proxies, balancers, clouds and content networks add. Their values are the caller's
+ * address, network or certificate, or the user that a proxy has signed in.
  */
 const CALLER_IDENTITY: HeaderGroup = {
   reason: "reveals the caller's identity or address",
@@ -224,9 +224,9 @@ const REWRITING: HeaderGroup = {
 };
 
 /**
- * Headers that steer an upstream that is a gateway or router itself: to another model, provider, key, cache or log.
- * They are those of Helicone, Portkey, LiteLLM, Bifrost, TrueFoundry, Vercel, Envoy AI Gateway, Braintrust, Keywords
- * AI, TensorZero, Requesty, Higress and this program. The prefix `cf-` above covers Cloudflare's `cf-aig-`.
+ * Headers that steer an upstream that is a gateway or router itself: to another model, provider, key, cache or log. The
+ * list has the headers of Helicone, Portkey, LiteLLM, Bifrost, TrueFoundry, Vercel, Envoy AI Gateway, Braintrust,
+ * Keywords AI, TensorZero, Requesty, Higress and this program. The prefix `cf-` above covers Cloudflare's `cf-aig-`.
  */
 const STEERING: HeaderGroup = {
   reason: "steers an upstream that is a gateway itself",
@@ -297,7 +297,10 @@ export const WITHHELD_FROM_CALLER: readonly HeaderGroup[] = [
   },
 ];
 
-/** The limits of the cache of tested names: their number and length, many times what clients and providers send. */
+/**
+ * The limits of the cache of tested names: how many names it holds, and how long a name may be. Both are many times
+ * what clients and providers send.
+ */
 const MAX_CACHED = { names: 1024, length: 64 };
 
 /**

@@ -18,8 +18,8 @@ import { isVertexClaude } from "./vertex_claude.ts";
 const isWithheld = nameMatcher(WITHHELD_FROM_UPSTREAM);
 
 /**
- * Returns the headers of an upstream request: those of the caller that are not withheld, the connection's credential,
- * and its fixed headers. The fixed headers win.
+ * Returns the headers of an upstream request: the caller's headers that are not withheld, the connection's credential,
+ * and the connection's fixed headers. If a header occurs twice, the fixed header wins.
  *
  * @returns Pairs; each name once.
  */
@@ -43,7 +43,7 @@ export function upstreamHeaders(
 /** The beta feature that Anthropic requires with an OAuth token (github.com/anthropics/anthropic-sdk-typescript). */
 const ANTHROPIC_OAUTH = "oauth-2025-04-20";
 
-/** Adds the beta feature that an exchanged token requires, and removes the values of `headers_drop`. */
+/** Adds the beta feature that an exchanged token of Anthropic requires, and removes the values of `headers_drop`. */
 function finish(
   pairs: [string, string][],
   connection: Connection,
@@ -73,8 +73,8 @@ function requireCredential({ auth }: Connection): void {
 }
 
 /**
- * Removes the values of `headers_drop` from lists in headers. A list without such a value stays unchanged. A list that
- * becomes empty is removed.
+ * Removes the values of `headers_drop` from lists in headers. A list without such values stays unchanged. If a list
+ * becomes empty, the header is removed.
  */
 function withoutListed(
   pairs: [string, string][],
@@ -106,8 +106,8 @@ const isWithheldFromCaller = nameMatcher(WITHHELD_FROM_CALLER);
 /** The options for filtering the headers of an upstream's response. */
 interface ResponseHeadersOptions {
   /**
-   * True when the upstream knows the model by another name. Then `openai-model` is withheld, because Codex interprets a
-   * name that it did not request as a warning about the account.
+   * True when the upstream knows the model by another name. The header `openai-model` is then withheld, because Codex
+   * reads a name that it did not request as a warning about the account.
    */
   readonly isRenamed: boolean;
   /** The secrets that no header's value may contain. */
@@ -117,8 +117,8 @@ interface ResponseHeadersOptions {
 }
 
 /**
- * Returns the headers of an upstream's response for the caller (docs/http.md#headers). Shortens a `retry-after` that
- * clients' timers cannot hold, and leaves out one that exceeds the window of any quota.
+ * Returns the headers of an upstream's response for the caller (docs/http.md#headers). Shortens a `retry-after` that is
+ * too long for clients' timers. Leaves out a `retry-after` that is longer than the window of any quota.
  */
 export function responseHeaders(
   upstream: HeaderFields,
@@ -157,16 +157,16 @@ interface TranslatedHeadersOptions {
   /** The headers that the upstream's protocol requires. */
   readonly ownHeaders: readonly [name: string, value: string][];
   /**
-   * The beginnings of header names that belong to a protocol, in lower case. Pass the same array for every request: the
-   * array is the cache key of the test made from it.
+   * The beginnings of header names that belong to a protocol, in lower case. Every request must pass the same array,
+   * because the array is the cache key of the test that is made from it.
    */
   readonly protocolPrefixes: readonly string[];
   readonly stream: boolean;
 }
 
 /**
- * Returns the headers of a translated upstream request: the headers of a native request, without those of the caller's
- * protocol.
+ * Returns the headers of a translated upstream request: the headers of a native request without the headers of the
+ * caller's protocol.
  */
 export function translatedHeaders(
   caller: HeaderFields,
@@ -192,7 +192,7 @@ const ofAnyProtocol = oncePer((prefixes: readonly string[]) =>
   }])
 );
 
-/** Adds a header. An existing value wins, but lists of beta features are joined. */
+/** Adds a header. If the header exists, its value stays, but lists of beta features are joined. */
 function add(name: string, value: string, pairs: [string, string][]): void {
   const place = pairs.findIndex(([known]) => known === name);
   const known = pairs[place]?.[1];

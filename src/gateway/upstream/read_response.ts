@@ -16,7 +16,7 @@ export interface ReadBodyOptions {
   readonly deadlines: Deadlines;
   /** The idle timeout, in milliseconds; 0 means none. */
   readonly idleMs: number;
-  /** Aborts the exchange; the reader then throws the reason of the abort. */
+  /** Aborts the exchange. The reader then throws the reason of the abort. */
   readonly controller: AbortController;
 }
 
@@ -54,8 +54,9 @@ export async function readResponseBytes(
 }
 
 /**
- * Returns the declared length of a response's body, if any. The header of a compressed body does not count, because it
- * declares the compressed length. Nor does the header of a chunked body (RFC 9112, section 6.3).
+ * Returns the declared length of a response's body, if any. The header of a compressed body does not count, because
+ * that header declares the compressed length. The header of a chunked body does not count either (RFC 9112, section
+ * 6.3).
  */
 export function declaredBytes(headers: HeaderFields): number | undefined {
   const isOther = headers.has("content-encoding") ||
@@ -74,8 +75,8 @@ const MAX_ERROR_BYTES = 256 * 1024;
 const MAX_ERROR_MS = 30_000;
 
 /**
- * Reads the body of an upstream's error. Only the status decides what follows: a 400 stays a 400 when its body breaks
- * off.
+ * Reads the body of an upstream's error. A failed reading does not change the failure: if the body of a 400 breaks off,
+ * the failure is still a 400.
  *
  * @returns `undefined` when the body is too long or too slow, and when it breaks off.
  * @throws The reason of the controller's signal when anything but the timeout aborts the exchange.

@@ -14,7 +14,7 @@ import { CREDENTIALS, nameMatcher } from "./header_names.ts";
 /** The texts that a connection sends to its upstream and that nobody else may see. */
 export interface Secrets {
   /**
-   * Returns true when a text contains a secret or the distinctive beginning of one, whether plain, escaped or in
+   * Returns true when a text contains a secret or a secret's distinctive beginning, whether plain, escaped or in
    * base64.
    */
   areIn(text: string): boolean;
@@ -26,15 +26,15 @@ export interface Secrets {
   coverReads(): ReadChange;
 }
 
-/** The shortest secret to search for. A shorter text, such as `test`, is an ordinary word. */
+/** The length of the shortest secret that is searched for. A shorter text, such as `test`, may be an ordinary word. */
 const MIN_LENGTH = 8;
 
-/** The length of a distinctive beginning, longer than the prefix that all keys of a provider share. */
+/** The length of a secret's distinctive beginning. It is longer than the prefix that all keys of a provider share. */
 const DISTINCTIVE_LENGTH = 16;
 
 /**
  * Returns the keys of a connection and the values of its fixed headers that are credentials. Includes the secrets
- * before the connection's last change, because a provider may name the old key after a rotation.
+ * before the connection's last change, because a provider may still name the old key afterwards.
  */
 export const secretsOf: (connection: Connection) => Secrets = oncePer(
   (connection) => {

@@ -8,7 +8,7 @@ export interface SmallRequest {
   /** Default: POST with a body, else GET. */
   readonly method?: "PUT";
   readonly url: string;
-  /** Added to `accept: application/json`. Another `accept` replaces that one. */
+  /** The headers beside `accept: application/json`. An `accept` in these headers replaces that header. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }

@@ -38,7 +38,7 @@ const FIRST_VERSION = "2023-06-01";
 /** Google's name of {@linkcode FIRST_VERSION}. */
 const VERTEX_VERSION = "vertex-2023-10-16";
 
-/** The members of a native body that name the model, and the version for Vertex. */
+/** The members of a native body that hold the model and the version for Vertex. */
 interface NamedMembers {
   /** The model that the caller requested. */
   readonly model: string;
@@ -47,13 +47,13 @@ interface NamedMembers {
 }
 
 /**
- * Returns the edits that put the upstream's name of the model into a native body.
+ * Returns the edits that replace the model in a native body by the upstream's name of the model.
  *
- * For Vertex, the version takes the place of the model. If the body has both, the earlier member is replaced and the
- * later one removed. The body's own version wins over `version`, as in the SDK. A body that counts tokens keeps the
- * model.
+ * For Vertex, the version takes the place of the model. If the body has both members, the earlier member is replaced
+ * and the later member is removed. The body's own version wins over `version`, as in the SDK. A body that counts tokens
+ * keeps the model.
  *
- * @param version The caller's `anthropic-version`, which newer SDKs for Vertex send in the body.
+ * @param version The caller's `anthropic-version`. Newer SDKs for Vertex send the version in the body instead.
  */
 export function modelEdits(
   { connection, model }: Deployment,

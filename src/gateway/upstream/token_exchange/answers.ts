@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, parseJson } from "@gateway/base/json";
 
-/** The cause of a failed exchange, as the end of a sentence. */
+/** A failed exchange. The message is the cause, as the end of a sentence. */
 export class TokenExchangeFault extends Error {
   override readonly name = "TokenExchangeFault";
 }
@@ -60,13 +60,13 @@ function objectIn(text: string): JsonObject {
   throw new TokenExchangeFault("the response is not JSON");
 }
 
-/** Returns a text of a response. Its error never quotes the text, which may be a token. */
+/** Returns a text of a response. The error never quotes the text, because the text may be a token. */
 function textOf(value: unknown, form = /./): string {
   if (typeof value === "string" && form.test(value)) return value;
   throw new TokenExchangeFault("the response has no token");
 }
 
-/** The error codes of OAuth 2.0 (RFC 6749, section 5.2; RFC 8693) and of AWS, which hold no secret. */
+/** The error codes of OAuth 2.0 (RFC 6749, section 5.2; RFC 8693) and of AWS. Such codes hold no secret. */
 const CODE_REGEXP = /"error"\s*:\s*"([a-z_]{1,40})"|<Code>(\w{1,40})<\/Code>/;
 
 /** Returns the error code in a response, if any. */

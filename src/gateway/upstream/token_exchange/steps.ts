@@ -12,7 +12,7 @@ import {
 
 /** One request of a token exchange. */
 export interface TokenRequest extends SmallRequest {
-  /** True for a metadata service, which no proxy reaches. */
+  /** True for a metadata service. Proxies cannot reach metadata services. */
   readonly isLocal?: boolean;
 }
 
@@ -93,7 +93,7 @@ export function* tokenExchangeSteps(exchange: TokenExchangeSettings): Steps {
   );
 }
 
-/** Returns the main request of an exchange. Only `google` with a `service_account` needs a second one. */
+/** Returns the main request of an exchange. Only `google` with a `service_account` needs a second request. */
 function requestFor(
   exchange: Exclude<
     TokenExchangeSettings,

@@ -17,7 +17,7 @@ import { tokenExchangeSteps, type TokenRequest } from "./steps.ts";
 /** The tokens of all exchanges of the process, renewed before they end. */
 export interface TokenBook {
   readonly tokenFor: TokenFor;
-  /** Renews a token that a provider has refused, unless a refusal has just renewed it. */
+  /** Renews a token that a provider has refused, unless the token was just renewed because of a refusal. */
   renew(exchange: TokenExchangeSettings): void;
   /** Stops the renewal of all exchanges that are not in `exchanges`, and forgets their tokens. */
   retain(exchanges: readonly TokenExchangeSettings[]): void;
@@ -27,7 +27,7 @@ export interface TokenBook {
 interface TokenBookOptions {
   /** Sends the requests to providers, through proxies. */
   readonly client: HttpClient;
-  /** Sends the requests to metadata services, which no proxy reaches. */
+  /** Sends the requests to metadata services without a proxy, because no proxy reaches them. */
   readonly local: HttpClient;
   readonly readFile: ReadFile;
   readonly clock: Clock;
@@ -44,7 +44,8 @@ const REFUSED_MS = 10_000;
 
 /**
  * The pauses before the renewal of short-lived tokens, which are due within `shortMs`, in milliseconds. Each pause is
- * longer than the last. When a provider refuses a token, the pauses start over, because requests need a new token.
+ * longer than the pause before. When a provider refuses a token, the pauses start over, because requests need a new
+ * token.
  */
 const PAUSES = { shortMs: 30_000, firstMs: 1000, mostMs: 3_600_000 };
 
