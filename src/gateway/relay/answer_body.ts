@@ -80,7 +80,7 @@ const MAX_HELD_BYTES = 256 * 1024;
 
 /**
  * Holds an answer back until the judge has classified its beginning, because no other attempt may follow once the
- * caller has got bytes. The source keeps the bytes that are held back, and its reader gets them later.
+ * caller has got bytes. The source keeps the bytes that are held back. The reader of the source gets these bytes later.
  *
  * @returns The verdict of the judge. `undefined` if the judge has none after `maxBytes` bytes, or after `MAX_HOLD_MS`
  * when there is no deadline. The caller then gets the bytes so far.

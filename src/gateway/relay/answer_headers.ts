@@ -15,8 +15,8 @@ export function idHeaders(
 }
 
 /**
- * Returns an upstream's headers with the headers that identify the request. If the upstream sent a `request-id`, that
- * one stays. The headers are a list, because changing the headers of a `Response` costs as much as creating a
+ * Returns an upstream's headers with the headers that identify the request. If the upstream sent a `request-id`, this
+ * header stays. The headers are a list, because changing the headers of a `Response` costs as much as creating a
  * `Response`.
  */
 export function withRequestId(

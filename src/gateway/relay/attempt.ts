@@ -39,8 +39,8 @@ export interface Attempt {
   /** Returns true while other requests wait for the slot of the connection. */
   readonly isAwaited?: (() => boolean) | undefined;
   /**
-   * Records an error that the upstream reports after a part of its answer was sent. Such an error names its cause,
-   * which a stream that breaks off does not.
+   * Records an error that the upstream reports after a part of its answer was sent. Such an error names a cause. A
+   * stream that breaks off names none.
    */
   noteFailure(failure: Failure): void;
   /** Records the parts of the translation that the upstream gets. */
@@ -74,7 +74,7 @@ export function endsAtOutput({ deployment, head }: Attempt): boolean {
     (firstByteMs === 0 || firstOutputMs <= firstByteMs);
 }
 
-/** Returns the time left for the first output of a stream, in milliseconds; `undefined` without such a timeout. */
+/** Returns the time left for the first output of a stream, in milliseconds; `undefined` without a timeout. */
 export function firstOutputRestMs(
   { deployment, startedMs }: Attempt,
   deadlines: Deadlines,

@@ -52,7 +52,7 @@ const MAX_KEPT_SUMS = 1_000_000;
 /** The most conversations in which a miss after a long pause is noticed. */
 const MAX_PAUSES = 10_000;
 
-/** The most prompts that are kept of one session: the main agent's, and those of helpers without a name. */
+/** The most prompts that are kept of one session: the prompts of the main agent and of helpers without a name. */
 const MAX_LINES = 8;
 
 const RETENTION = "prompt_cache_retention";

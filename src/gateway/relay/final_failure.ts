@@ -33,10 +33,10 @@ interface FailedRequest {
 }
 
 /**
- * Returns or throws the error for a request that no attempt served. The error must fit the {@linkcode Outlook}: if its
- * request can soon be served, a client must neither stop nor wait long; otherwise it must not retry in vain. The last
- * failure that fits is used. Failures of the requested model come before those of fallbacks. A refusal by the
- * translation is used in two cases: no candidate can serve the request, or only fallbacks can, and not soon.
+ * Returns or throws the error for a request that no attempt served. The error must fit the {@linkcode Outlook}: if a
+ * request can soon be served, the client must neither stop nor wait long. If not, the client must not retry in vain.
+ * The last failure that fits is used. Failures of the requested model come before failures of fallbacks. A refusal by
+ * the translation is used in two cases: no candidate can serve the request, or only fallbacks can, and not soon.
  *
  * @returns The upstream's own error, if it may pass unchanged.
  * @throws Every other failure.

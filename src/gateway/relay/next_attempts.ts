@@ -46,8 +46,8 @@ export const MAX_ATTEMPTS = 3;
 const MAX_WAIT_MS = 5000;
 
 /**
- * The next attempt after each kind of failure: the same candidate again, another connection or model, another model, or
- * none.
+ * What the next attempt uses after each kind of failure: the same candidate again, another connection or model, or
+ * another model. `nothing` means that no attempt follows.
  */
 const RETRY_BY_KIND = {
   unreachable: "again",
@@ -224,7 +224,9 @@ function fresh(candidate: Candidate): NextAttempt {
   return { candidate, waitMs: 0, isRepeat: false, isReturn: false };
 }
 
-/** Returns a retry of the same candidate; none if the upstream asks for a longer wait than `MAX_WAIT_MS`. */
+/**
+ * Returns a retry of the same candidate. If the upstream asks for a longer wait than `MAX_WAIT_MS`, returns no retry.
+ */
 function repeats(
   candidate: Candidate,
   { retryAfterMs }: AttemptFailure,

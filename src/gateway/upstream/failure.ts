@@ -105,7 +105,7 @@ const SHORTAGES: readonly (readonly [pattern: RegExp, what: string])[] = [
   ],
 ];
 
-/** If a shortage on the gateway's own machine prevented a connection, returns the missing resource. */
+/** If a shortage on the gateway's own machine prevented a connection, returns the scarce resource; else `undefined`. */
 export function shortageOf(cause: unknown): string | undefined {
   if (cause instanceof Http1Failure && cause.kind !== "connect") {
     return undefined;

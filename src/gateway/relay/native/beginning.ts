@@ -154,7 +154,7 @@ function createJsonJudge(watch: AnswerWatch): BeginningJudge<Beginning> {
 /** The number of characters at the start of an answer that are searched for its first keys. */
 const HEAD_LENGTH = 256;
 
-/** Returns true when an answer may be a failure. Other answers are not parsed, which saves a few microseconds. */
+/** Returns true when an answer may be a failure. Other answers are not parsed. This saves a few microseconds. */
 export function mayHoldFailure(text: string, watch: AnswerWatch): boolean {
   return watch.mayBeFailure(text.slice(0, HEAD_LENGTH));
 }

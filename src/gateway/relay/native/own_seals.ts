@@ -243,7 +243,7 @@ function isAmongObjects(
   );
 }
 
-/** @param cutBefore The number of objects cut from the list before this one. */
+/** @param cutBefore The number of objects that are cut from the list before this object. */
 function cutOf({ index, before, start, next, end }: Marked, cutBefore: number) {
   const span = index > cutBefore
     ? { start: before, end }

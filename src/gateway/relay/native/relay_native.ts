@@ -100,7 +100,7 @@ export class NativeAttempt {
     return await this.answer(response, headers);
   }
 
-  /** Returns the upstream's headers that the caller receives, and those of the gateway. */
+  /** Returns the headers that the caller receives: headers of the upstream and headers of the gateway. */
   #headersOf(
     response: HttpResponse,
     { isCut }: { readonly isCut: boolean },

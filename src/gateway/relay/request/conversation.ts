@@ -42,7 +42,7 @@ const MAX_OPENING_BYTES = 64 * 1024;
 /** A request that may hold a conversation. */
 export interface ConversationSource {
   readonly operation: Operation;
-  /** The body, which is a JSON object. */
+  /** The body. It is a JSON object. */
   readonly body: HeldBody;
 }
 

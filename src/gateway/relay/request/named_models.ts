@@ -112,8 +112,8 @@ const FIELDS: ReadonlyMap<string, Place> = new Map([
 ]);
 
 /**
- * The fields for Messages: those of {@linkcode FIELDS}, and the tools that a conversation may define. Conversations of
- * other protocols are not scanned.
+ * The fields for Messages: the fields of {@linkcode FIELDS}, and the tools that a conversation may define.
+ * Conversations of other protocols are not scanned.
  */
 const MESSAGES_FIELDS: ReadonlyMap<string, Place> = new Map([
   ...FIELDS,
@@ -210,8 +210,8 @@ const DRAWING_TYPES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tools of OpenRouter that choose unnamed models themselves: the main model chooses its advisor, and fusion has its own
- * panel.
+ * Tools of OpenRouter that choose models if the body names none. The advisor's model is chosen by the main model, and
+ * fusion has a default panel.
  */
 const CHOOSING_TYPES: ReadonlyMap<string, Place> = new Map([
   ["openrouter:advisor", NAME],

@@ -72,7 +72,7 @@ interface AttemptReportOptions {
 /** A cool-down that a failed attempt started, and its cause. */
 export interface AttemptCooling extends Cooling {
   readonly failure: AttemptFailure;
-  /** The wait that the upstream asked for, in milliseconds; `undefined` when it asked for none. */
+  /** The wait that the upstream asked for, in milliseconds; `undefined` when the upstream asked for no wait. */
   readonly requestedMs: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export class AttemptReport {
   readonly #modelAttempt: TokenAttempt;
   #isOver = false;
 
-  /** Begins the attempt, which must be allowed now. */
+  /** Begins the attempt. The breakers must allow the attempt now. */
   constructor(options: AttemptReportOptions) {
     const { connection, model, token, isRepeat } = options;
     this.#options = options;

@@ -24,7 +24,7 @@ const FAILURES_TO_COOL = 3;
 const MIN_COOL_MS = 1000;
 const MAX_COOL_MS = 15_000;
 
-/** The interval at which the number of probes may double while none has a response, in milliseconds. */
+/** The interval at which the number of probes may double while no probe has a response, in milliseconds. */
 const PROBES_DOUBLE_MS = 250;
 
 /** The time from the first probe until all requests are admitted, in milliseconds, because a response may be slow. */
@@ -176,7 +176,7 @@ export class Breaker {
    * Records a failure.
    *
    * @param cause The cause, if only an administrator can fix it.
-   * @returns The length of the cool-down that the failure starts, in milliseconds; 0 for none.
+   * @returns The length of the cool-down that the failure starts, in milliseconds; 0 if it starts no cool-down.
    */
   failed(attempt: BreakerAttempt, cause?: LastingCause): number {
     if (!this.#counts(attempt)) return 0;

@@ -41,7 +41,7 @@ interface ConversationsOptions {
   readonly deadlines: Pick<Deadlines, "start">;
   readonly health: Pick<Health, "restMs">;
   readonly quotaRouting: QuotaRouting;
-  /** Sends a conversation to the other threads and replicas; default: there are none. */
+  /** Sends a conversation to the other threads and replicas; default: there are no others. */
   readonly publish?: ((placed: PlacedConversation) => void) | undefined;
 }
 

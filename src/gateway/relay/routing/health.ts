@@ -40,7 +40,7 @@ interface HealthOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: Metrics | undefined;
-  /** Sends each cool-down to the other threads and replicas; default: there are none. */
+  /** Sends each cool-down to the other threads and replicas; default: there are no others. */
   readonly publish?: ((coolDown: CoolDown) => void) | undefined;
   /** Called at each shortage of this machine. */
   readonly onShortage?: (() => void) | undefined;
@@ -136,8 +136,8 @@ export class Health {
   }
 
   /**
-   * Ends the long waits that the provider of a connection asked for, if a newer reading of its quota shows room. Calls
-   * `read` only if there is such a wait.
+   * Ends the long waits that the provider of a connection asked for, if a newer reading of the connection's quota shows
+   * room. Calls `read` only if there is such a wait.
    */
   noteReading(
     connection: Connection,

@@ -41,7 +41,7 @@ interface AnswerReaderOptions {
   readonly services: Uses<"deadlines" | "ids">;
 }
 
-/** Reads an upstream's answer in its own protocol. */
+/** Reads an upstream's answer in the upstream's protocol. */
 export class AnswerReader {
   readonly #response: HttpResponse;
   readonly #options: AnswerReaderOptions;

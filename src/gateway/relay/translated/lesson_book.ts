@@ -56,7 +56,7 @@ export interface LessonBook {
 interface LessonBookOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Sends each lesson to the other threads and replicas; default: there are none. */
+  /** Sends each lesson to the other threads and replicas; default: there are no others. */
   readonly publish?: ((taught: TaughtLesson) => void) | undefined;
 }
 

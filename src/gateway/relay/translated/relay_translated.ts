@@ -211,7 +211,7 @@ export class TranslatedAttempt {
       : await this.#sendWhole(read, translated, watch);
   }
 
-  /** Sends a whole answer: one object, or a short stream for a caller who requested one. */
+  /** Sends a whole answer: one object, or a short stream if the caller requested a stream. */
   async #sendWhole(
     { answer, length }: WholeAnswer,
     translated: Accepted,

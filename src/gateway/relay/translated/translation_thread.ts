@@ -16,7 +16,7 @@ import {
 /** The reasoning that is kept for calls, by their ids. */
 export type RecalledReasoning = Awaited<ReturnType<Recall>>;
 
-/** A message to a translation thread, which has one job at a time. */
+/** A message to a translation thread. A thread has one job at a time. */
 export type ThreadOrder =
   | { readonly kind: "request"; readonly job: RequestJob }
   | { readonly kind: "answer"; readonly job: AnswerJob }

@@ -31,7 +31,7 @@ export function awsKeys(text: string): NewKey {
 }
 
 /**
- * Reads the response of AWS STS, which is XML without attributes or escapes in the fields that matter. @throws
+ * Reads the response of AWS STS. It is XML without attributes or escapes in the fields that matter. @throws
  * {TokenExchangeFault}
  */
 export function awsRoleKeys(text: string): NewKey {

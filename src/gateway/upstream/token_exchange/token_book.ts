@@ -43,9 +43,9 @@ interface TokenBookOptions {
 const REFUSED_MS = 10_000;
 
 /**
- * The pauses before the renewal of short-lived tokens, which are due within `shortMs`, in milliseconds. Each pause is
- * longer than the pause before. When a provider refuses a token, the pauses start over, because requests need a new
- * token.
+ * The pauses before the renewal of short-lived tokens, in milliseconds. A short-lived token is due within `shortMs`.
+ * Each pause is longer than the pause before. When a provider refuses a token, the pauses start over, because requests
+ * need a new token.
  */
 const PAUSES = { shortMs: 30_000, firstMs: 1000, mostMs: 3_600_000 };
 
