@@ -224,7 +224,7 @@ export class AttemptAdmission {
  */
 const PAUSE_MS = 100;
 
-/** Delays a place, so that a request that cannot use its slot does not take it again and again. */
+/** Delays a place. Otherwise a request that cannot use its slot would take the slot again and again. */
 function afterPause(place: WaitingPlace): WaitingPlace {
   return { ...place, restMs: Math.max(place.restMs, PAUSE_MS) };
 }

@@ -44,7 +44,7 @@ export class Holds {
   /** The parts of the translation that the provider got; `undefined` when the provider got the body itself. */
   sent: PromptParts | undefined = undefined;
   tally: Pick<Tally, "end"> | undefined = undefined;
-  /** After a long answer, counts the conversation's time on its connection from the answer's end. */
+  /** After a long answer, restarts the time for which the conversation stays on its connection. */
   conversation: (() => void) | undefined = undefined;
   span: RequestSpan | undefined = undefined;
   memory: { close(): void } | undefined = undefined;

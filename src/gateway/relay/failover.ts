@@ -136,8 +136,9 @@ function isKeyRefused({ failure }: FailedAttempt): boolean {
 }
 
 /**
- * If the translation has refused every attempt so far, also checks the model's untried connections, and adds their
- * refusals. So the caller is not asked to retry a request that no connection can serve.
+ * If the translation has refused every attempt so far, also checks the translation for the model's untried connections,
+ * and adds the refusals to `failed`. Otherwise the caller might be asked to retry a request that no connection can
+ * serve.
  */
 async function refuseElsewhere(
   { exchange, task, failed }: Omit<AttemptContext, "failed" | "counted"> & {

@@ -171,7 +171,7 @@ export function createAnswerMeter(
   };
 }
 
-/** The longest body whose usage is read, in bytes. A longer body would take too much memory until its end. */
+/** The longest body whose usage is read, in bytes. Keeping a longer body would take too much memory. */
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
 /**

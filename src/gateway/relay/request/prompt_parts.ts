@@ -24,7 +24,7 @@ export interface PromptParts {
   readonly marks: number;
   /** True when the provider itself keeps the beginning of the conversation. */
   readonly isLinked: boolean;
-  /** The first messages. The next turn should repeat these messages. `undefined` when they are not known. */
+  /** The first messages, if they are known. The next turn should repeat these messages. */
   readonly opening: Opening | undefined;
   /** True when the opening differs from the opening of the earlier prompt. The body must then be read again. */
   readonly isIncomplete: boolean;

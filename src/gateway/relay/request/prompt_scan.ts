@@ -47,7 +47,8 @@ const ROLES: Readonly<Record<string, Role>> = {
 };
 
 /**
- * A key that no body has. It is as long as the longest field, because a scan keeps no name longer than its longest key.
+ * A key that no body has. The key is as long as the longest field, because a scan keeps no name that is longer than the
+ * scan's longest key.
  */
 export const NO_NAME: string = " ".repeat(
   Math.max(...Object.keys(ROLES).map(({ length }) => length)),
@@ -123,7 +124,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
    * mark.
    */
   #listFrom = -1;
-  /** The end of the last message, in the current chunk; -1 when it ended earlier. */
+  /** The end of the last message, in the current chunk; -1 when that message ended in an earlier chunk. */
   #messageEnd = -1;
   /** The end of the last message, in the document. */
   #messageOffset = 0;
@@ -340,7 +341,7 @@ export class PromptPartsReader implements PromptParts, StructureSink {
 
 /**
  * Returns the parts of the prompt in a JSON body. The parts have no opening, so the next prompt is not compared with
- * them. So if a client edits earlier messages in every turn, only every second body is read twice.
+ * them. If a client edits earlier messages in every turn, then only every second body is read twice.
  */
 export async function promptPartsOf(body: HeldBody): Promise<PromptParts> {
   const parts = new PromptPartsReader();

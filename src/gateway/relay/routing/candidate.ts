@@ -154,8 +154,8 @@ export function servedProtocols(
 
 /**
  * Returns the protocols in which requests for a model reach its providers unchanged, the first provider's own protocol
- * first. The result holds the protocols that all deployments have in common. If there are none, it holds the protocols
- * of the first deployment.
+ * first. The result holds the protocols that all deployments have in common. If they have none in common, the result
+ * holds the protocols of the first deployment.
  */
 export function nativeProtocols(
   [first, ...others]: Deployments,
