@@ -76,7 +76,10 @@ export async function makeMany(
     else problems.push(...one.problems);
   }
   if (people.length === 0 && broken.length === 0) {
-    problems.push({ path: "", message: "has no names. Write one a line." });
+    problems.push({
+      path: "",
+      message: "has no names. Write one name a line.",
+    });
   }
   if (problems.length === 0) return { made, people };
   refuse(problems, io);
@@ -142,9 +145,11 @@ export function takenName(
   { tokens }: WrittenNames,
 ): readonly string[] {
   const file = tokens.get(name);
-  return file === undefined
-    ? []
-    : [`${quote(name)} has a token already, in ${file}. Take the name out.`];
+  return file === undefined ? [] : [
+    `${
+      quote(name)
+    } has a token already, in ${file}. Create tokens only for other names.`,
+  ];
 }
 
 /** Returns a message for each name that the configuration lacks. Ids of connections are not checked. */

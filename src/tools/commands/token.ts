@@ -32,18 +32,19 @@ export const TOKEN: CommandSpec = {
   options: [{
     name: "many",
     value: "FILE",
-    summary: "create a token for each name in a file, one a line, or a CSV",
+    summary:
+      "create a token for each name in a file: one name a line, or a CSV",
   }, {
     name: "ignore-columns",
     summary: "with --many: skip columns other than name and group",
   }, {
     name: "to",
     value: "FILE",
-    summary: "with --many: add the entries to this file, and keep its people",
+    summary: "with --many: add the entries to this file; its entries stay",
   }, {
     name: "secrets",
     value: "FILE",
-    summary: "with --to: write the tokens to this new file, for you alone",
+    summary: "with --to: write the tokens to this new file, with mode 600",
   }, {
     name: "group",
     value: "NAMES",
@@ -51,15 +52,15 @@ export const TOKEN: CommandSpec = {
   }, {
     name: "connections",
     value: "NAMES",
-    summary: "the connections that it may use; default: its groups', or all",
+    summary: "each token's connections; default: those of its groups, or all",
   }, {
     name: "models",
     value: "IDS",
-    summary: "the models that it may use; default: its groups', or all",
+    summary: "each token's models; default: those of its groups, or all",
   }, {
     name: "expires",
     value: "TIME",
-    summary: "its expiry: a date, or a time with a zone",
+    summary: "the expiry of each token: a date, or a time with a zone",
   }, {
     name: "config",
     value: "FILE",
@@ -67,7 +68,7 @@ export const TOKEN: CommandSpec = {
   }],
   details: [
     "The token is printed only once. gateway.yaml holds only its SHA-256.",
-    "With --to and --secrets, people who are in the file keep their tokens. Without them,\nstandard output has a file for `include`, and standard error the names and tokens,\nwith a tab between them. Keep those private: `umask 077`.",
+    "With --to and --secrets, people who are in the file keep their tokens. Without\nthese options, standard output has a file for `include`, and standard error the names\nand tokens, with a tab between them. Keep the tokens private: `umask 077`.",
     "A CSV begins with the line name,group. Several groups have semicolons between them.\nA row without a group needs --group or --connections.",
   ],
 };

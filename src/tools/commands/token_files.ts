@@ -154,7 +154,7 @@ async function replace(path: string, text: string): Promise<void> {
 function writeFault(error: unknown): string {
   const { AlreadyExists, NotFound, PermissionDenied } = Deno.errors;
   if (error instanceof AlreadyExists) {
-    return "it exists already. Look whether it is still needed, and remove it.";
+    return "it exists already. Remove it if nobody needs it any more.";
   }
   if (error instanceof NotFound) return "its folder does not exist. Make it.";
   return error instanceof PermissionDenied || error instanceof

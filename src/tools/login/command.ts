@@ -40,7 +40,7 @@ export const LOGIN: CommandSpec = {
     },
   ],
   details: [
-    "On a terminal, the command signs you in where it must. In a client it asks nothing.\nIt keeps the login in a file that only you can read, and gets new tokens by itself.",
+    "On a terminal, the command signs you in unless a kept login is valid. Run by a\nclient, it asks nothing. It keeps the login in a file that only you can read, and gets\nnew tokens by itself.",
   ],
 };
 

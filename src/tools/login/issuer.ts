@@ -59,7 +59,9 @@ export async function signIn(
       throw refusal(asked.body);
     }
   }
-  throw new LoginFault("Nobody entered the code in time. Run it again.");
+  throw new LoginFault(
+    "Nobody entered the code in time. Run the command again.",
+  );
 }
 
 /**
@@ -104,7 +106,7 @@ async function discover(
   const deviceUrl = nonEmptyText(body.device_authorization_endpoint);
   if (tokenUrl === undefined || deviceUrl === undefined) {
     throw new LoginFault(
-      "The issuer has no device flow. Allow it there for this client.",
+      "The issuer has no device flow. Allow the device flow for this client at the issuer.",
     );
   }
   if (!isSafeUrl(tokenUrl) || !isSafeUrl(deviceUrl)) {

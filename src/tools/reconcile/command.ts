@@ -50,7 +50,11 @@ export const RECONCILE: CommandSpec = {
       value: "FILE",
       summary: "an administrator's key",
     },
-    { name: "export", value: "FILE", summary: "reports that you fetched" },
+    {
+      name: "export",
+      value: "FILE",
+      summary: "the provider's reports, in place of a key",
+    },
     { name: "connection", value: "NAME", summary: "one connection alone" },
     { name: "key-id", value: "ID", summary: "the use of one key alone" },
     { name: "tolerance", value: "PERCENT", summary: "default: 0.5" },
@@ -59,8 +63,8 @@ export const RECONCILE: CommandSpec = {
     { name: "csv", summary: "print the comparison for a spreadsheet" },
   ],
   details: [
-    "It reads the reports of Anthropic, OpenAI or OpenRouter with the administrator's key, or\nfrom a file, and names the causes of each difference. LOG is as for usage.",
-    "The exit code is 0 when the bill and the log differ by no more than the tolerance, as a\nshare of the bill, summed up for each model.",
+    "It reads the reports of Anthropic, OpenAI or OpenRouter with the administrator's key, or\nfrom a file, and names the causes of each difference. LOG is as for `usage`.",
+    "The exit code is 0 when the difference is within the tolerance. The difference is the\nsum of the models' absolute differences, as a share of the bill.",
   ],
 };
 

@@ -295,7 +295,11 @@ function explain(row: Row, all: readonly Row[]): Difference {
     add(cause, cell.pricedUsd * (price / own - 1), detail);
   }
   // The costs in the log may be by older prices than the configuration has now.
-  add("price_changed", pricedUsd - logUsd, "the log has older prices");
+  add(
+    "price_changed",
+    pricedUsd - logUsd,
+    "the log was written with older prices",
+  );
   for (const [cause, usd] of surplusOf(row, value)) add(cause, usd);
   const list = [...causes.values()];
   return { day, model, providerUsd, logUsd, causes: list };

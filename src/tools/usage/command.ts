@@ -38,15 +38,23 @@ export const USAGE: CommandSpec = {
     {
       name: "by",
       value: "LIST",
-      summary: `${GROUPINGS.join(", ")} or a header; or a list`,
+      summary: `${GROUPINGS.join(", ")} or a header, or a list`,
     },
-    { name: "from", value: "DAY", summary: "the first day of a log, in UTC" },
-    { name: "to", value: "DAY", summary: "its last day, in UTC" },
+    {
+      name: "from",
+      value: "DAY",
+      summary: "add up a log's requests from this day on, in UTC",
+    },
+    {
+      name: "to",
+      value: "DAY",
+      summary: "add up a log's requests until this day, in UTC",
+    },
     { name: "json", summary: "print the usage or the totals as one line" },
     { name: "csv", summary: "print the totals for a spreadsheet" },
   ],
   details: [
-    "Without LOG, the command asks the gateway for the usage of your token, and shows what\nits limits have left.",
+    "Without LOG, the command asks the gateway for the usage of your token, and shows what\nthe token's limits have left.",
     "LOG is a file with the gateway's JSON log, plain or compressed with gzip or zstd, or -\nfor standard input. --by, --from, --to and --csv are for logs; the default is\n--by token and all days. A file counts once, even when it is given under several names.",
   ],
 };

@@ -135,7 +135,8 @@ Deno.test("token new --many makes no token when a name is bad, and names each li
   assert.deepEqual(await runMany("# nobody\n"), {
     code: 2,
     out: "",
-    error: "Cannot create a token:\n  file: has no names. Write one a line.\n",
+    error:
+      "Cannot create a token:\n  file: has no names. Write one name a line.\n",
   });
 });
 
@@ -434,8 +435,8 @@ Deno.test("--config rejects names that have a token, and unknown groups and conn
   const { code, out, error } = await runMany(list, config, CONFIG);
   assert.deepEqual([code, out], [2, ""]);
   assert.deepEqual(problemsIn(error), [
-    'line 3: "bob" has a token already, in tokens.d/old.yaml. Take the name out.',
-    'line 4: "carol" has a token already, in HERE/gateway.yaml. Take the name out.',
+    'line 3: "bob" has a token already, in tokens.d/old.yaml. Create tokens only for other names.',
+    'line 4: "carol" has a token already, in HERE/gateway.yaml. Create tokens only for other names.',
     'line 4: "platfrom" is not in the configuration. Did you mean "platform"?',
   ]);
   const options = ["--group", "finance", "--connections", "GLM tea,*"];

@@ -220,9 +220,14 @@ const FAULTS:
       error: "unauthorized_client",
       error_description: "not \u001b[31mallowed",
     }, /refuses the login: unauthorized_client: not {2}\[31mallowed\.$/m],
-    ["no device flow", "/.well-known/openid-configuration", {
-      device_authorization_endpoint: undefined,
-    }, /^The issuer has no device flow\. Allow it there for this client\.$/m],
+    [
+      "no device flow",
+      "/.well-known/openid-configuration",
+      {
+        device_authorization_endpoint: undefined,
+      },
+      /^The issuer has no device flow\. Allow the device flow for this client at the issuer\.$/m,
+    ],
     ["another issuer", "/.well-known/openid-configuration", {
       issuer: "https://evil.example",
     }, /does not describe this issuer/],
@@ -256,7 +261,10 @@ Deno.test("login ends when nobody confirms the code in time", async () => {
   machine.issuer.errors.push(...Array(200).fill("authorization_pending"));
   const { code, error } = await machine.run({ isTyped: true });
   assert.equal(code, 1);
-  assert.match(error, /^Nobody entered the code in time\. Run it again\.$/m);
+  assert.match(
+    error,
+    /^Nobody entered the code in time\. Run the command again\.$/m,
+  );
 });
 
 Deno.test("login prints the ID token if the access token is not a JWT, as with Google", async () => {

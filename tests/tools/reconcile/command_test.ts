@@ -247,7 +247,7 @@ Deno.test("each cause of a difference is named with its dollars", async (t) => {
     ],
     "the log has the price of an older configuration": [
       { bill: [CHARGE], log: [{ ...LOGGED, cost_usd: 8 }] },
-      [["price_changed", 2, "the log has older prices"]],
+      [["price_changed", 2, "the log was written with older prices"]],
     ],
     "the provider's tools": [
       { bill: [{ ...CHARGE, toolsUsd: 0.5 }], log: [LOGGED] },
