@@ -35,8 +35,9 @@ export type FailureWord = keyof typeof FAILURES;
 /** The reasons, other than {@linkcode FAILURES}, for moving a conversation to another connection. */
 export const MOVES = {
   cooling_down: "the connection was cooling down",
-  full: "its `max_concurrent` or a limit of the token left no room",
-  removed: "it no longer serves such requests for the model",
+  full:
+    "the connection's `max_concurrent` or a limit of the token left no room",
+  removed: "the connection no longer serves such requests for the model",
 } as const;
 
 /** One of {@linkcode FAILURES} or {@linkcode MOVES}. */

@@ -123,7 +123,7 @@ export const REQUEST_FIELDS = {
   model: text(
     "the id of the model; in `request` the requested name, if no model has it",
   ),
-  alias: text("the requested name, if it is another name of the model"),
+  alias: text("the requested name, if it is an alias of the model"),
   served_model: text(
     "the model that served, if not `model`: a fallback or the provider's choice",
   ),
@@ -134,16 +134,18 @@ export const REQUEST_FIELDS = {
   connection: text(
     "the name of the connection; the last one of several attempts",
   ),
-  region: text("the `region` of that connection, where it has one"),
+  region: text("the `region` of that connection, if it has one"),
   mode: text<"native" | "translated">("`native` or `translated`"),
   moved_from: text(
-    "the connection that served the conversation before, where it moved",
+    "the connection that served the conversation before, if the conversation moved",
   ),
   moved_for: text<MoveWord>(
-    "why it moved: a failure or another of the words below",
+    "why the conversation moved: a failure or another of the words below",
   ),
   waited_ms: number("the time for which the request waited for its turn"),
-  waited_for: text<WaitWord>("what it waited for, in one of the words below"),
+  waited_for: text<WaitWord>(
+    "what the request waited for, in one of the words below",
+  ),
   attempts: objects("every attempt, where there were several", {
     connection: text("the name of the connection"),
     model: text("the id of the model"),
@@ -164,11 +166,15 @@ export const REQUEST_FIELDS = {
   first_output_ms: number("the time until the first output"),
   usage: object("the tokens of the request, as the provider counts them", {
     ...TOKEN_COUNTS,
-    speed: text("the speed at which it was served, in the provider's word"),
-    service_tier: text("the tier that served it, in the provider's word"),
+    speed: text(
+      "the speed at which the request was served, in the provider's word",
+    ),
+    service_tier: text(
+      "the tier that served the request, in the provider's word",
+    ),
     inference_geo: text("the region of the inference, in the provider's word"),
     refusal: text("the category of a refusal before any output, or `other`"),
-    estimated: flag("the gateway estimated a part of it"),
+    estimated: flag("the gateway estimated a part of the usage"),
   }),
   cost_usd: number("the cost in US dollars, where the model has a price"),
   by_model: objects(
@@ -185,10 +191,10 @@ export const REQUEST_FIELDS = {
   cache_miss_at: text("the part of the request that had changed"),
   cache_miss_tokens: number("the input tokens that the cache could have held"),
   cache_miss_usd: number(
-    "the extra cost of reading them without the cache, in US dollars, where the model has a price",
+    "the extra cost of reading those tokens without the cache, in US dollars, where the model has a price",
   ),
   dropped: texts("fields of the request that the gateway left out"),
-  lesson: texts("what the provider's refusals taught and the gateway changed"),
+  lesson: texts("what the gateway changed because of the provider's refusals"),
   reasoning_dropped: texts(
     "the reasons why the request was sent without earlier reasoning",
   ),
@@ -203,13 +209,15 @@ export const REQUEST_FIELDS = {
     "`complete`, `client_abort`, `upstream_broken` or `error`",
   ),
   error: text(
-    "the code of the gateway's error, or its kind where it has no code",
+    "the code of the gateway's error, or the error's kind if it has no code",
   ),
   failure: text<FailureWord>(
     "the failure, in one of the words below; in `request` the one that reached the caller",
   ),
   reason: text("the reason, in words for people"),
-  limit: text("the limit, in words; in `request` the one that rejected it"),
+  limit: text(
+    "the limit, in words; in `request` the limit that rejected the request",
+  ),
 } as const;
 
 /** Every field of a line besides its time, level and event. A name means the same in every event. */
@@ -243,7 +251,7 @@ export const LOG_FIELDS = {
   unknown_token: number("requests of tokens that are not in the configuration"),
   late: number("requests that this process had already counted"),
   other_lines: number("log lines that are no requests to count"),
-  unreadable_lines: number("lines that are torn or not of this log"),
+  unreadable_lines: number("lines that are incomplete or not of this log"),
   complete_since: text("the time at which the first request in the logs ended"),
 } as const;
 
