@@ -130,7 +130,10 @@ export function writeRequest(
           (block.text ?? block.content) !== undefined
         : block.kind !== "reasoning";
     if (!bridged.request.turns.some(({ blocks }) => blocks.some(isReadable))) {
-      throw invalidField(nameOf("messages"), "has nothing for this model");
+      throw invalidField(
+        nameOf("messages"),
+        "has no content that this model can read",
+      );
     }
     const fields = teachBody(encoded, lessons);
     const taught = [

@@ -140,7 +140,7 @@ Deno.test("more stop strings than the gateway can search for are a 400 with the 
       (error) =>
         error instanceof GatewayError && error.kind === "invalid_request" &&
         error.param === "stop_sequences" &&
-        /at most 1000 others, of 65536 characters together/.test(error.message),
+        /at most 1000, of 65536 characters together/.test(error.message),
     );
   }
 });

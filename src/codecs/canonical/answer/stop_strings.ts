@@ -21,8 +21,8 @@ export function watchableStops(
   }
   throw invalidField(
     param,
-    "has more stop strings than this model's provider accepts, and the gateway searches for " +
-      `at most ${MAX_STOPS} others, of ${MAX_STOP_CHARACTERS} characters together. Send fewer.`,
+    "has too many stop strings. Beyond those that this model's provider accepts, the gateway searches for " +
+      `at most ${MAX_STOPS}, of ${MAX_STOP_CHARACTERS} characters together. Send fewer.`,
   );
 }
 

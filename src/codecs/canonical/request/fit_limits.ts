@@ -58,7 +58,7 @@ export function fitStops(
   if (known.length > mostStops) {
     losses.reportDropped(
       "stop",
-      `this model accepts at most ${mostStops} stop strings; the gateway cuts the answer at others`,
+      `this model accepts at most ${mostStops} stop strings; the gateway cuts the answer at further ones`,
     );
   }
   const taken = known.slice(0, mostStops);

@@ -103,11 +103,11 @@ function reportCacheMarks(
     if (count > 0) drop("this model's provider has no cache marks");
   } else if (cacheMarks === "content") {
     if (ofTools > 0) {
-      drop("this model's provider accepts cache marks on content alone");
+      drop("this model's provider accepts cache marks only on content");
     }
   } else if (count > limits.mostCacheMarks) {
     drop(
-      `this model's provider accepts at most ${limits.mostCacheMarks} marks`,
+      `this model's provider accepts at most ${limits.mostCacheMarks} cache marks`,
     );
   }
 }

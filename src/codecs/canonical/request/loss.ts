@@ -105,7 +105,7 @@ export function dropBlock(
 export function dropSealed(losses: LossReport): undefined {
   losses.reportDropped(
     "sealedReasoning",
-    "only the provider that issued it can read it",
+    "only the provider that sealed this reasoning can read it",
   );
 }
 

@@ -36,7 +36,7 @@ export function fitFormat(
   const { ability } = scope;
   if (format === undefined) return {};
   if (hasTools && !ability.formatsWithTools) {
-    return instructed(format, "accepts no format beside tools", scope);
+    return instructed(format, "accepts no output format beside tools", scope);
   }
   if (format.type === "json") {
     switch (ability.json) {
@@ -45,7 +45,7 @@ export function fitFormat(
       case "schema":
         return { format: { type: "schema", schema: { type: "object" } } };
       case "none":
-        return instructed(format, "has no format without a schema", scope);
+        return instructed(format, "has no JSON format without a schema", scope);
     }
   }
   if (!ability.formatSchemas) {
@@ -66,7 +66,7 @@ function instructed(
 ): FittedFormat {
   losses.reportDropped(
     "format",
-    `this model's provider ${why}; an instruction asks for it instead`,
+    `this model's provider ${why}; an instruction asks for the format instead`,
   );
   const instruction = "Answer with one JSON object and nothing else.";
   if (format.type === "json") return { instruction };
@@ -154,8 +154,8 @@ export function fitFunction(
   losses.reportDropped(
     "toolStrictness",
     closed === undefined
-      ? "this model's provider cannot enforce this schema of arguments"
-      : `this model's provider enforces no further tool beside the others: ${name}`,
+      ? "this model's provider cannot enforce this schema of a tool's arguments"
+      : `this model's provider cannot enforce so many strict tools; ${name} is not strict`,
   );
   return { schema, strict: undefined };
 }

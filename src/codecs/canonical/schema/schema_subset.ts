@@ -72,7 +72,7 @@ export function fitSchema(
   if (fitted !== bare) {
     losses.reportDropped(
       { extra: "pattern" },
-      "this model's provider cannot compile that regular expression",
+      "this model's provider cannot compile a regular expression of the schema",
     );
   }
   return fitted;

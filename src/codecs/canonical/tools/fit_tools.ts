@@ -154,7 +154,7 @@ function sameStrictness(
   if (strict.length > 0) {
     losses.reportDropped(
       "toolStrictness",
-      "this model's provider accepts strict tools only where all are strict",
+      "this model's provider accepts strict tools only if all tools are strict",
     );
   }
   return tools.map((tool) =>
@@ -169,7 +169,10 @@ function fitParallel(
 ): boolean | undefined {
   if (target.tools.parallel) return wanted;
   if (wanted === false) {
-    losses.reportDropped("parallelTools", "this model decides that itself");
+    losses.reportDropped(
+      "parallelTools",
+      "this model decides itself whether it calls tools in parallel",
+    );
   }
   return undefined;
 }

@@ -37,7 +37,7 @@ const CUTTING_REASONS: readonly StopReason[] = [
 const TOO_LONG = "The provider's calls are longer than the gateway can hold";
 
 const MISSING_CALL =
-  "The provider ended its answer for a tool call, but sent neither a call nor text";
+  "The provider said that it calls a tool, but sent neither a call nor text";
 
 const INVALID_ARGUMENTS =
   "The provider sent a tool call whose arguments are not a JSON object";

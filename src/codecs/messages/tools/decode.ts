@@ -189,8 +189,8 @@ const TYPED_TOOLS: ReadonlyMap<string, TypedTool> = new Map(Object.entries({
     parameters: object({
       command: oneOf(...EDITS, "delete", "rename"),
       ...EDIT_FIELDS,
-      old_path: { ...text, description: "For rename: where the file is" },
-      new_path: { ...text, description: "For rename: where it goes" },
+      old_path: { ...text, description: "For rename: the present path" },
+      new_path: { ...text, description: "For rename: the new path" },
     }, ["command"]),
   },
 }));

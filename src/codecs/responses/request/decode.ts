@@ -63,7 +63,7 @@ export function decodeRequest(body: JsonObject): CanonicalRequest {
 }
 
 const SEND_HISTORY =
-  "Send the whole history instead, which clients do with `store: false`";
+  "Send the whole history instead, as clients do with `store: false`";
 
 /**
  * Rejects references to state that the gateway does not keep. Without that state, the model would receive only a part

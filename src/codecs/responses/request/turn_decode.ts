@@ -23,7 +23,7 @@ import { decodeTools } from "../tools/decode.ts";
  * https://ai-sdk.dev/providers/ai-sdk-providers/openai
  */
 const SEND_ITEMS =
-  "Send the items themselves, which clients do with `store: false` (AI SDK: `providerOptions.openai.store`)";
+  "Send the items themselves, as clients do with `store: false` (AI SDK: `providerOptions.openai.store`)";
 
 /** The decoded list of items. */
 interface DecodedInput {
