@@ -94,7 +94,7 @@ const REGIONS = ["evil.example/", "a.b", "a@b", "a#", "-a", "a?b", "a%2f", ""];
 const LABEL =
   "must have only letters, digits and inner hyphens, such as eu-central-1.";
 const LISTED =
-  "must be one value of the list, of printable ASCII without spaces or commas.";
+  "must be one value of the header's list: printable ASCII without spaces or commas.";
 
 const PROBLEMS = yamlTable(`
 { service: bedrock } → region: is missing. \`service: bedrock\` needs it.

@@ -264,7 +264,7 @@ export function copyTree(
     nodes += entries.length;
     if (nodes > MAX_NODES) {
       const message =
-        `holds more than ${MAX_NODES} values. Aliases may repeat them.`;
+        `holds more than ${MAX_NODES} values. Each alias counts as a copy of its anchor.`;
       throw new TreeError([], message);
     }
     if (Array.isArray(node)) {

@@ -388,7 +388,8 @@ Deno.test("copyTree() rejects nested aliases that expand exponentially", () => {
   assert.deepEqual(copyYaml(levels.join("\n")), {
     problem: {
       path: "",
-      message: "holds more than 1000000 values. Aliases may repeat them.",
+      message:
+        "holds more than 1000000 values. Each alias counts as a copy of its anchor.",
     },
   });
 });

@@ -144,9 +144,9 @@ Deno.test("check shows the limits of every token and group as the file writes th
 
 Deno.test("an impossible limit is a problem with an instruction", async () => {
   const cases = yamlTable(`
-{ window: day } → tokens[0].limits[0]: must have one of requests, tokens,
+{ window: day } → tokens[0].limits[0]: must have exactly one of requests, tokens,
   cost and share. Write a limit for each.
-{ window: day, tokens: 1, requests: 1 } → tokens[0].limits[0]: must have one of requests, tokens,
+{ window: day, tokens: 1, requests: 1 } → tokens[0].limits[0]: must have exactly one of requests, tokens,
   cost and share. Write a limit for each.
 { window: weak, tokens: 1 } → tokens[0].limits[0].window: must be one of minute, hour, day, week,
   month. Did you mean "week"?
@@ -181,7 +181,7 @@ Deno.test("an impossible limit is a problem with an instruction", async () => {
 { per: session, window: week, tokens: 5 } → tokens[0].limits[0].window: must be one of minute, hour, day.
 { per: session, window: five_hour, connection: main, share: 0.4 } → tokens[0].limits[0].per: cannot be
   set with share, which is estimated for a token or a group.
-{ per: session } → tokens[0].limits[0]: must have one of requests, tokens, cost and share. Write a limit for each.
+{ per: session } → tokens[0].limits[0]: must have exactly one of requests, tokens, cost and share. Write a limit for each.
 { per: session, cost: 5 } → tokens[0].limits: limit the cost of models without a price:
   "model-a" of "main". Give each a price, or name the models that the limit counts.
 { window: day, token: 5 } → tokens[0].limits[0].token: is not a known key. Did you mean "tokens"?

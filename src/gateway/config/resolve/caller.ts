@@ -161,7 +161,7 @@ export function createAccessResolver(
           [...path, "connections"],
           groups.length === 0
             ? "is missing."
-            : "is missing, and no group of it has connections. Name them here or in the group.",
+            : "is missing, and no group of the token has connections. Name connections here or in the group.",
         );
       }
       const weights = groups.flatMap((group) => group.weight ?? []);

@@ -140,7 +140,7 @@ function checkRoutingFields(
     );
     if (!endpoints.responses && isRefused) {
       const message =
-        "refuses Chat Completions, or those with both tools and reasoning. Set `endpoints.responses`, so that the gateway translates them.";
+        "refuses Chat Completions, at least with both tools and reasoning. Set `endpoints.responses`, so that the gateway translates them.";
       findings.warn(ofModel, message);
     }
     checkOmit(omit, { path: ofModel, findings });

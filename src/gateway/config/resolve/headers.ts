@@ -66,7 +66,7 @@ export function resolveHeadersDrop(
     values.forEach((value, index) => {
       if (LISTED_VALUE_REGEXP.test(value)) return;
       const message =
-        "must be one value of the list, of printable ASCII without spaces or commas.";
+        "must be one value of the header's list: printable ASCII without spaces or commas.";
       findings.problem([...place, index], message);
     });
     dropped.set(name, values);

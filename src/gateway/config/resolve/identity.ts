@@ -174,7 +174,7 @@ export function reportIdentityNames(
     if (token === undefined || !isIdentityCaller(token.name, entries)) continue;
     findings.problem(
       [...path, "name"],
-      "ends like the names of an identity provider's callers, with its issuer in parentheses. Choose another.",
+      "ends with an issuer in parentheses, as the names of that issuer's callers do. Choose another.",
     );
   }
 }

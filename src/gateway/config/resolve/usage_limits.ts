@@ -61,7 +61,7 @@ function resolveOne(
   if (measure === undefined || measures.length > 1) {
     options.findings.problem(
       options.path,
-      "must have one of requests, tokens, cost and share. Write a limit for each.",
+      "must have exactly one of requests, tokens, cost and share. Write a limit for each.",
     );
     return undefined;
   }

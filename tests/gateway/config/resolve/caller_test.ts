@@ -351,7 +351,7 @@ Deno.test("a mistake in a group's lists is reported once, at the group", async (
     ["groups.team.models[0]: is served by no connection of this group."],
   );
   assert.deepEqual(await problems({ team: {} }, member("a", "a")), [
-    "tokens[0].connections: is missing, and no group of it has connections. Name them here or in the group.",
+    "tokens[0].connections: is missing, and no group of the token has connections. Name connections here or in the group.",
   ]);
   assert.deepEqual(
     await problems(

@@ -27,7 +27,7 @@ const ROUTED = "is set by the gateway itself. Remove it.";
 const FAMILIES = "needs A (Chat Completions), B (Messages) or C (Responses).";
 
 const TOOLLESS =
-  "refuses Chat Completions, or those with both tools and reasoning. Set `endpoints.responses`, so that the gateway translates them.";
+  "refuses Chat Completions, at least with both tools and reasoning. Set `endpoints.responses`, so that the gateway translates them.";
 
 const PROBLEMS = yamlTable(`
 { family: <absent> } → connections[0].family: is missing. \`service: custom\` ${FAMILIES}

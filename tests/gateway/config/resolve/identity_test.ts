@@ -164,7 +164,7 @@ Deno.test("two entries with the same issuer are a problem", async () => {
 Deno.test("a token whose name a caller of an identity provider could have is a problem", async () => {
   const tokens = [tokenFile({ name: `alice (${ISSUER})` })];
   assert.deepEqual(await problemsWith({}, { tokens }), [
-    "tokens[0].name: ends like the names of an identity provider's callers, with its issuer in parentheses. Choose another.",
+    "tokens[0].name: ends with an issuer in parentheses, as the names of that issuer's callers do. Choose another.",
   ]);
 });
 
