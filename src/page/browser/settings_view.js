@@ -142,7 +142,9 @@ function usesText({ name, protocols }) {
 function hintText(client, hidden) {
   if (hidden === 0) return "";
   const others = hidden === 1 ? "1 model is" : `${hidden} models are`;
-  return `${usesText(client)}. ${others} not served with it and left out here.`;
+  return `${
+    usesText(client)
+  }. ${others} not served with that and left out here.`;
 }
 
 /** @param {Client} client @returns {HTMLElement} */
@@ -150,7 +152,7 @@ function noModelFits(client) {
   return element(
     "p",
     { class: "state" },
-    `${usesText(client)}, and none of your models is served with it.`,
+    `${usesText(client)}, but none of your models is served with that.`,
   );
 }
 

@@ -34,7 +34,7 @@ const MEANINGS = {
   not_known_yet: {
     title: "Not reported yet",
     advice:
-      "The provider reports the quota with each answer of a model. It appears here after the first one.",
+      "The provider reports the quota with each answer of a model. The quota appears here after the first answer.",
     isCalm: true,
   },
   no_plan: {

@@ -23,12 +23,12 @@ export const EDITORS = [
     settings: vscode,
     token: (token) => ({
       title:
-        "The token, as the API key of that group in Manage Language Models",
+        "The token, as the API key of the endpoint in Manage Language Models",
       text: token,
     }),
     readsEnvironment: false,
     note:
-      "Needs VS Code 1.122 or later. Run Chat: Manage Language Models, and add a Custom Endpoint of this name with the token as its key. Then put the models into its group in the file.",
+      "Needs VS Code 1.122 or later. Run Chat: Manage Language Models, and add a Custom Endpoint of this name with the token as its key. Then put the models into the endpoint's group in the file.",
   },
   {
     id: "zed",
@@ -48,7 +48,7 @@ export const EDITORS = [
     protocols: ["chat"],
     settings: cursor,
     token: (token) => ({
-      title: "The token, as OpenAI API Key in the same place",
+      title: "The token, as OpenAI API Key in the same settings",
       text: token,
     }),
     readsEnvironment: false,

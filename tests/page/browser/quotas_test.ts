@@ -146,7 +146,7 @@ test("the page shows no warning for a quota that comes with the next answer", as
     (await page.locator(".card").innerText()).split(/\n+/).slice(0, 5),
     [
       ...["Groq", "Z.ai", "not reported yet", "Not reported yet"],
-      "The provider reports the quota with each answer of a model. It appears here after the first one.",
+      "The provider reports the quota with each answer of a model. The quota appears here after the first answer.",
     ],
   );
   assert.equal(await page.locator("#summary").innerText(), "");

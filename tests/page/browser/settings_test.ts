@@ -83,9 +83,9 @@ test("each client offers the models that it supports, and shows how many models 
     ], client);
     assert.match(
       await page.locator("#model-hint").innerText(),
-      models === ALL
-        ? /^$/
-        : new RegExp(`^${client} uses \\w+\\. 2 models are not served with it`),
+      models === ALL ? /^$/ : new RegExp(
+        `^${client} uses \\w+\\. 2 models are not served with that`,
+      ),
     );
   }
 });

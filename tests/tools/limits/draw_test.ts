@@ -261,7 +261,7 @@ Deno.test("drawLimits() shows no warning for a quota that is unknown until the f
   assert.ok(!state.includes("\x1b[31m"), "red");
   assert.equal(
     advice,
-    "  The provider reports the quota with each answer of a model. It appears here after the first one.",
+    "  The provider reports the quota with each answer of a model. The quota appears here after the first answer.",
   );
 });
 
