@@ -193,7 +193,7 @@ const MESSAGE_BY_REASON: Readonly<Partial<Record<QuotaFailureReason, string>>> =
       "the provider rejects the connection's key. Check the key, its rights and its expiry.",
     rate_limited: "the provider limits the rate of quota reads.",
     invalid_response:
-      "the provider redirects the request, which is not followed. Check the address.",
+      "the provider redirects the request, but the gateway follows no redirects. Check the address.",
   };
 
 function kindOf(answer: Response, { noPlanStatus }: QuotaPoll): FailureKind {

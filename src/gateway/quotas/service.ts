@@ -166,7 +166,7 @@ function budgetOver(): GatewayError {
 function nothingRelayed(): QuotaFailure {
   return unreadable(
     "server",
-    "this service reports it with its responses, and none has been relayed yet.",
+    "this service reports the quota with its responses, and no response has been relayed yet.",
     { reason: "not_known_yet" },
   );
 }

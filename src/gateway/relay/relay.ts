@@ -151,7 +151,7 @@ async function readTask(
 function uncountable(param: string): GatewayError {
   return new GatewayError(
     "invalid_request",
-    `Cannot count the request against the limits of this token: with \`${param}\` its answer is fetched later. Send the request without it.`,
+    `Cannot count the request against the limits of this token: with \`${param}\` its answer is fetched later. Send the request without \`${param}\`.`,
     { param },
   );
 }

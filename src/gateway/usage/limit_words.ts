@@ -113,7 +113,7 @@ function usedWords(refusal: LimitRefusal): string {
     ? words(used)
     : `${words(used)}; the request needs about ${words(needed)}${
       isTooLarge(refusal)
-        ? ", more than a whole window has: send a smaller one"
+        ? ", more than the limit of a whole window: send a smaller request"
         : ""
     }`;
 }

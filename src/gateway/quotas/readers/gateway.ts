@@ -58,7 +58,10 @@ const payload = z.object({ object: z.literal("list"), data: z.array(entry) });
 function windowsOf(entries: readonly Entry[]): QuotaWindow[] {
   const good = entries.filter(({ status }) => status === "ok");
   if (good.length === 0) {
-    throw unreadable("server", "the gateway of this connection reports none.");
+    throw unreadable(
+      "server",
+      "the gateway of this connection reports no quota.",
+    );
   }
   return good.flatMap(({ name, limits }) =>
     limits.map((one) => ({

@@ -91,7 +91,7 @@ export function baseUrl({ connection }: QuotaSource): string {
   }
   throw unreadable(
     "misconfigured",
-    "the connection has no endpoint for it. Set quota.url.",
+    "the connection has no endpoint that could report the quota. Set quota.url.",
   );
 }
 

@@ -143,7 +143,7 @@ function reasonOf(error: unknown): unknown {
     return new BadJwt("its issuer has no such key");
   }
   if (error instanceof errors.JWKSMultipleMatchingKeys) {
-    return new BadJwt("it does not name its key, and several could be meant");
+    return new BadJwt("it does not name its key, and its issuer has several");
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) {
     return new BadJwt("its signature is wrong");

@@ -182,7 +182,9 @@ export class NativeAttempt {
       idleMs: deployment.connection.timeouts.idleMs,
       controller,
     });
-    if (bytes === undefined) throw brokenUpstream("it is longer than it says");
+    if (bytes === undefined) {
+      throw brokenUpstream("it is longer than its content-length");
+    }
     this.#decoding.secrets.coverIn(bytes);
     if (bodyKind(bytes) === "events") {
       const body = new WholeBody(bytes);

@@ -184,7 +184,7 @@ Deno.test("a JWT that does not name its key is accepted if only one key fits", a
   const error = await refusalOf(token, two);
   assert.equal(
     error.reason,
-    "it does not name its key, and several could be meant",
+    "it does not name its key, and its issuer has several",
   );
 });
 
@@ -233,7 +233,7 @@ Deno.test("a JWT whose key name belongs to two keys is a 401", async () => {
   const error = await refusalOf(await signer.sign(), scene);
   assert.equal(
     error.reason,
-    "it does not name its key, and several could be meant",
+    "it does not name its key, and its issuer has several",
   );
 });
 

@@ -250,7 +250,7 @@ Deno.test("a request is rejected only if it is larger than the rest of the limit
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /may use 40 tokens per day and has used 0; the request needs about 2\d\d, more than a whole window has: send a smaller one\./,
+    /may use 40 tokens per day and has used 0; the request needs about 2\d\d, more than the limit of a whole window: send a smaller request\./,
   );
   assert.equal((await scene.ask("chat")).status, 200);
 });
@@ -763,7 +763,7 @@ Deno.test("a request larger than a whole window's limit gets an error with this 
   assert.equal(refused.status, 429);
   assert.match(
     String(errorOf(refused).message),
-    /has used 0; the request needs about \d+, more than a whole window has: send a smaller one\. /,
+    /has used 0; the request needs about \d+, more than the limit of a whole window: send a smaller request\. /,
   );
   assert.equal(refused.headers.get("retry-after"), "60");
   assert.equal(refused.headers.get("x-should-retry"), "false");
