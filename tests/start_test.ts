@@ -48,10 +48,7 @@ const WORKER = [
   ...["node:util", "node:zlib"],
 ];
 const PACKAGES = {
-  gateway: [
-    ...[...WORKER, "node:path"],
-    ...["@std/yaml/_loader_state", "@std/yaml/_schema", "@std/yaml/stringify"],
-  ],
+  gateway: [...WORKER, "js-yaml", "node:path"],
   worker: WORKER,
   translation: [...TRANSLATION, "node:v8", "node:vm"],
 };

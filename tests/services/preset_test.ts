@@ -152,7 +152,7 @@ Deno.test("check warns that a variable has no effect beside the connection's own
 
 const PAGES = await Promise.all(
   ["docs/providers.md", "docs/reference/services.md"].map((path) =>
-    Deno.readTextFile(new URL(`../../../../${path}`, import.meta.url))
+    Deno.readTextFile(new URL(`../../${path}`, import.meta.url))
   ),
 );
 

@@ -134,10 +134,7 @@ export function listenTls(
 
   let outer = open(options.port);
 
-  /**
-   * Changes between direct and detour. If two listeners cannot share the port (they can on Linux), the first listener
-   * stays.
-   */
+  /** Changes between direct and detour. Where two listeners cannot share the port, the first listener stays. */
   function change(): void {
     const old = outer;
     isLed = !isLed;

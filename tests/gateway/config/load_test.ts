@@ -94,6 +94,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
     streamOnly: false,
     force: { store: false },
     omit: ["temperature"],
+    ability: undefined,
     strict: false,
     quota: {
       kind: "zai",
@@ -122,6 +123,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       contextWindow: undefined,
       maxOutputTokens: undefined,
       omit: [],
+      ability: undefined,
       input: undefined,
       efforts: undefined,
       fallbacks: [],
@@ -136,6 +138,7 @@ Deno.test("loadConfig() resolves every key of a full file", async () => {
       contextWindow: undefined,
       maxOutputTokens: 8192,
       omit: [],
+      ability: undefined,
       input: undefined,
       efforts: undefined,
       fallbacks: ["glm-5.1"],

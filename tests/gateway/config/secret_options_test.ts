@@ -42,6 +42,7 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
         [`${prefix}limits.least_output_tokens`, "a number"],
         [`${prefix}limits.most_output_tokens`, "a number"],
         [`${prefix}limits.usual_output_tokens`, "a number"],
+        [`${prefix}tools.force`, "one of three words"],
         [`${prefix}settings.cache_key`, "a flag"],
         [`${prefix}settings.max_output_tokens`, "a flag"],
       ],
