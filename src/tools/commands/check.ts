@@ -34,6 +34,7 @@ import { tryTls } from "@gateway/http1/deno";
 import { urlHost } from "@gateway/base/safe_url";
 import { tryJson, tryReport } from "../try/report.ts";
 import { tryModels } from "../try/try_models.ts";
+import { abilityReport } from "./ability_report.ts";
 import { loadDemo } from "./demo.ts";
 import { CONFIG_OPTION } from "./serve_options.ts";
 
@@ -51,7 +52,8 @@ export const CHECK: CommandSpec = {
   }, {
     name: "model",
     value: "ID",
-    summary: "with --try: try this model alone",
+    summary:
+      "print what its providers take of translated requests; with --try: try it alone",
   }, {
     name: "demo",
     summary: "use the simulated provider in place of a file",
@@ -71,7 +73,8 @@ export const CHECK: CommandSpec = {
  * `check [--config F] [--live] [--try] [--print] [--quiet]`: prints a summary of the configuration, or all of its
  * problems. With `--print`, the whole configuration follows the summary. With `--live`, it sends each provider a
  * request to test its address and key, and reads the keys of the identity providers. With `--try`, it also sends small
- * requests to each model. With `--quiet`, it prints only what needs attention.
+ * requests to each model. With `--model`, it prints what the model's providers take of translated requests. With
+ * `--quiet`, it prints only what needs attention.
  *
  * @returns The exit code.
  */
@@ -140,19 +143,22 @@ async function checkLive(
   { values, flags }: Arguments,
   io: CliIo & RequestTools,
 ): Promise<number> {
-  if (!flags.has("live")) return EXIT.good;
   const model = values.get("model");
   const models = config.connections.filter(({ enabled }) => enabled)
     .flatMap((one) => one.models.map(({ id }) => id));
   if (model !== undefined && !models.includes(model)) {
     const near = suggestion(model, models);
     io.writeError(
-      `Cannot try the model ${quote(model)}: no enabled connection has it${
+      `Cannot check the model ${quote(model)}: no enabled connection has it${
         near || ". Name one by its id."
       }\n`,
     );
     return EXIT.failed;
   }
+  if (model !== undefined && !flags.has("try")) {
+    io.write(abilityReport(config, model));
+  }
+  if (!flags.has("live")) return EXIT.good;
   const probes = await probeProviders(config, {
     fetch: io.fetch,
     deadline: () => io.deadline(DEADLINE_MS),
@@ -184,8 +190,8 @@ function requireOptions({ values, flags }: Arguments): void {
   if (flags.has("try") && !flags.has("live")) {
     throw new BadArguments("--try needs --live");
   }
-  if ((flags.has("json") || values.has("model")) && !flags.has("try")) {
-    throw new BadArguments("--json and --model need --try");
+  if (flags.has("json") && !flags.has("try")) {
+    throw new BadArguments("--json needs --try");
   }
   if (flags.has("demo") && values.has("config")) {
     throw new BadArguments("the demo reads no file. Leave --config out");

@@ -52,6 +52,34 @@ Deno.test("check counts a model with aliases once", async () => {
   assert.match(out, /is valid: 1 connection, 2 models, 1 token, /);
 });
 
+Deno.test("check --model prints what a model's provider takes, with the source of each value", async () => {
+  const file = minimalFile({
+    connections: [connectionFile({
+      service: "zai",
+      family: undefined,
+      endpoints: undefined,
+      ability: { limits: { most_stops: 2 } },
+      models: [{ id: "glm-5.2", ability: { reasoning: { least: "high" } } }],
+    })],
+  });
+  const { code, out } = await check(file, { args: ["--model", "glm-5.2"] });
+  assert.equal(code, 0);
+  for (
+    const line of [
+      /^\S.*, glm-5\.2, chat:$/m,
+      /^ {2}schemas\.json: object \(protocol\)$/m,
+      /^ {2}tools\.force: never \(service\)$/m,
+      /^ {2}reasoning\.modes: \[adaptive, off\] \(model\)$/m,
+      /^ {2}reasoning\.least: high \(file\)$/m,
+      /^ {2}limits\.most_stops: 2 \(file\)$/m,
+      /^ {2}limits\.most_output_tokens: no limit \(protocol\)$/m,
+    ]
+  ) assert.match(out, line);
+  const near = await check(file, { args: ["--model", "glm-5.3"] });
+  assert.equal(near.code, 1);
+  assert.match(near.error, /Cannot check the model "glm-5\.3".*glm-5\.2/);
+});
+
 Deno.test("check prints a summary of a valid file", async () => {
   const { code, path, out, error } = await check(minimalFile());
   assert.equal(code, 0);

@@ -86,7 +86,7 @@ Deno.test("check sends requests to models only with --try", async () => {
   assert.match(alone.error, /--try needs --live/);
   assert.deepEqual(alone.sent, []);
   const json = await check(["--live", "--json"]);
-  assert.match(json.error, /--json and --model need --try/);
+  assert.match(json.error, /--json needs --try/);
 });
 
 Deno.test("check --try tries each model natively and by translation, and shows the results", async () => {
@@ -343,7 +343,7 @@ Deno.test("check --try names a model that no connection has, and sends no reques
     assert.deepEqual([code, out, sent.length], [1, "", 0]);
     assert.equal(
       error,
-      `Cannot try the model "${model}": no enabled connection ${words}\n`,
+      `Cannot check the model "${model}": no enabled connection ${words}\n`,
     );
   }
 });
