@@ -248,8 +248,8 @@ export const USAGE_FAULTS: FaultsByFile = {
     },
     {
       name: "the limits of groups do not count",
-      text: "    return [...own, ...caller.groups.flatMap(boundsOfGroup)];\n",
-      wrong: "    return own;\n",
+      text: "    ...groups.flatMap(ofGroup),\n",
+      wrong: "",
     },
     {
       name: "a window's end belongs to it",
