@@ -11,18 +11,15 @@ const OWN = { program: 64, thread: 8 };
 /** The most descriptors that the check opens. Usual limits are lower, so the check notices them. */
 const MAX_TRIED = 4200;
 
-/**
- * Logs a warning when the configuration can need more descriptors than the process may open. Opening descriptors takes
- * the check some ten milliseconds, so it runs while the program already takes requests.
- */
-export async function checkDescriptors(
+/** Logs a warning when the configuration can need more descriptors than the process may open. */
+export function checkDescriptors(
   { maxConcurrentRequests }: Pick<ServerConfig, "maxConcurrentRequests">,
   workers: number,
   log: Log,
-): Promise<void> {
+): void {
   const needed = PER_REQUEST * maxConcurrentRequests + OWN.program +
     OWN.thread * workers;
-  const free = await countFree(Math.min(needed, MAX_TRIED));
+  const free = countFree(Math.min(needed, MAX_TRIED));
   if (free === undefined) return;
   log.write("descriptors_low", {
     descriptors: free,

@@ -119,6 +119,7 @@ export async function serveFile(
   liveConfig.onSwap((config) => book.retain(tokenExchangesIn(config)));
   const server = withOptions(first.config.server, options);
   const workers = workerCount(server.workers, log);
+  checkDescriptors(server, workers, log);
   const replay = await replayUsage({ liveConfig, path, log });
   const start = async (serving: ServingOptions) => {
     if (workers === 1) return await startServing(serving);
@@ -150,7 +151,6 @@ export async function serveFile(
     log,
     io,
     start,
-    onReady: () => void checkDescriptors(server, workers, log),
   });
   await storeState?.close();
   await watched.stop();

@@ -112,7 +112,7 @@ async function resolve(hostname: string): Promise<string[]> {
     return alternate(found);
   } catch (cause) {
     // Without a free descriptor, a resolver reports that the name is unknown.
-    if (await countFree(LOOKUP_DESCRIPTORS) !== undefined) {
+    if (countFree(LOOKUP_DESCRIPTORS) !== undefined) {
       throw new Error("Too many open files", { cause });
     }
     throw new Error("The host name lookup failed", { cause });
