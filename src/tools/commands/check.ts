@@ -52,8 +52,7 @@ export const CHECK: CommandSpec = {
   }, {
     name: "model",
     value: "ID",
-    summary:
-      "print what its providers take of translated requests; with --try: try it alone",
+    summary: "print what its providers take; with --try: try it alone",
   }, {
     name: "demo",
     summary: "use the simulated provider in place of a file",
