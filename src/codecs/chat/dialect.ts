@@ -1,8 +1,11 @@
 import { isJsonObject, type JsonObject } from "@gateway/base/json";
 import type { CacheMark } from "../canonical/content/block.ts";
 import type { RequestContext, Target } from "../canonical/codec.ts";
-import { type Ability, withRows } from "../canonical/request/ability.ts";
-import { createDialects } from "../canonical/request/ability_row.ts";
+import {
+  type Ability,
+  createDialects,
+  withRows,
+} from "../canonical/request/ability.ts";
 import { CHAT_PROVIDERS } from "../dialects/chat_providers.ts";
 import {
   CHAT,
@@ -16,17 +19,17 @@ import {
   TEMPLATE_MODELS,
 } from "../dialects/chat_rules.ts";
 import { parseClaudeModel } from "../dialects/claude_models.ts";
-import { bareId, rulesFor } from "../dialects/effort.ts";
-import { openAiModelRules, takesParallel } from "../dialects/openai_models.ts";
+import { bareId, rulesFor } from "../dialects/model_rows.ts";
 import {
   openAiCacheRow,
+  openAiModelRules,
   openAiRow,
-  routerAbility,
-} from "../dialects/reasoning_abilities.ts";
+  takesParallel,
+} from "../dialects/openai_models.ts";
 import { schemaSubsetOf } from "../dialects/schema_subsets.ts";
 import {
-  mandatoryEfforts,
   openRules,
+  routerAbility,
   strictestThinking,
 } from "../dialects/thinking_models.ts";
 
@@ -124,7 +127,7 @@ function modelRows(
   if (family !== undefined) return [...rows, family];
   if (known.length > 0) return [...rows, efforts(...known)];
   if (reasoning === "router") {
-    const ability = { reasoning: routerAbility(mandatoryEfforts(target)) };
+    const ability = { reasoning: routerAbility(target) };
     return [...rows, { ability }];
   }
   return fitsModel

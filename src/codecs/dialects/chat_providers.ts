@@ -2,7 +2,9 @@ import { wordList } from "@gateway/base/collections";
 import {
   type ChatProvider,
   COMPATIBLE_CHAT,
+  NO_SCHEMAS,
   OPENCODE_SOURCE,
+  SWITCH,
 } from "./chat_rules.ts";
 import { XAI_MAX_TOOLS, XAI_TOOLS_SOURCE } from "./responses_providers.ts";
 import {
@@ -74,13 +76,8 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "this error occur when sending a completion request with zero `user` role messages in it"
       "https://github.com/anomalyco/opencode/issues/2557",
     ],
-    rows: [COMPATIBLE_CHAT, {
-      ability: {
-        schemas: { formatSchemas: false },
-        limits: { mostStops: 1 },
-        turns: { demandsUser: true },
-      },
-      spelling: { reasoning: "switch" },
+    rows: [COMPATIBLE_CHAT, NO_SCHEMAS, SWITCH, {
+      ability: { limits: { mostStops: 1 }, turns: { demandsUser: true } },
     }],
     families: GLM_MODELS,
   },
@@ -90,9 +87,9 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://platform.kimi.ai/docs/api/chat",
       "https://platform.kimi.ai/docs/api/partial",
     ],
-    rows: [COMPATIBLE_CHAT, {
+    rows: [COMPATIBLE_CHAT, SWITCH, {
       ability: { limits: { mostStops: 5 }, turns: { reasoningOnAll: true } },
-      spelling: { reasoning: "switch", continueField: "partial" },
+      spelling: { continueField: "partial" },
     }],
     families: KIMI_MODELS,
   },
@@ -104,13 +101,11 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       // "unknown variant `image_url`, expected `text`"
       "https://github.com/nesquena/hermes-webui/issues/2297",
     ],
-    rows: [COMPATIBLE_CHAT, {
+    rows: [COMPATIBLE_CHAT, NO_SCHEMAS, SWITCH, {
       ability: {
-        schemas: { formatSchemas: false },
         limits: { mostStops: 16 },
         turns: { reasoningOnAll: true, mediaOfResults: false },
       },
-      spelling: { reasoning: "switch" },
     }],
     families: DEEPSEEK_MODELS,
     models: [
@@ -128,9 +123,8 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
       "https://platform.minimax.io/docs/api-reference/text-openai-api",
       "https://github.com/cisco-ai-defense/skill-scanner/pull/115",
     ],
-    rows: [COMPATIBLE_CHAT, {
-      ability: { schemas: { formatSchemas: false } },
-      spelling: { reasoning: "switch", thinkingWord: "adaptive" },
+    rows: [COMPATIBLE_CHAT, NO_SCHEMAS, SWITCH, {
+      spelling: { thinkingWord: "adaptive" },
     }],
     families: MINIMAX_MODELS,
   },
@@ -164,7 +158,7 @@ export const CHAT_PROVIDERS: readonly ChatProvider[] = [
           "https://console.groq.com/docs/structured-outputs",
           "https://github.com/ItzCrazyKns/Vane/issues/980",
         ],
-        rules: { ability: { schemas: { formatSchemas: false } } },
+        rules: NO_SCHEMAS,
       },
     ],
   },

@@ -6,7 +6,7 @@ import {
 } from "../canonical/request/ability.ts";
 import { ALL_EFFORTS, type EffortWord } from "../canonical/request/effort.ts";
 import { ALL_SCHEMAS } from "../canonical/schema/schema_subset.ts";
-import { commonEfforts, type ModelRow } from "./effort.ts";
+import { commonEfforts, type ModelRow } from "./model_rows.ts";
 
 /** The code with which a widely used client adapts histories to Mistral's models. */
 export const OPENCODE_SOURCE =
@@ -175,6 +175,14 @@ export const COMPATIBLE_CHAT: ChatRow = {
     reasoningField: "reasoning_content",
   },
 };
+
+/** The row of providers that enforce no schema of an output format. */
+export const NO_SCHEMAS: ChatRow = {
+  ability: { schemas: { formatSchemas: false } },
+};
+
+/** The row of providers with a switch for thinking. */
+export const SWITCH: ChatRow = { spelling: { reasoning: "switch" } };
 
 /**
  * Returns the row of a model that accepts these efforts, from low to high. Without arguments, the model accepts no

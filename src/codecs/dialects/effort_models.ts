@@ -1,5 +1,5 @@
 import { type ChatRow, efforts } from "./chat_rules.ts";
-import type { ModelRow } from "./effort.ts";
+import type { ModelRow } from "./model_rows.ts";
 
 type EffortModels = readonly ModelRow<ChatRow>[];
 

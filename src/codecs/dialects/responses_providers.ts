@@ -5,7 +5,7 @@ import {
   withRows,
 } from "../canonical/request/ability.ts";
 import { CHAT, type ChatRow } from "./chat_rules.ts";
-import type { ModelRow } from "./effort.ts";
+import type { ModelRow } from "./model_rows.ts";
 import { XAI_MODELS } from "./effort_models.ts";
 
 /** The spelling of a provider's Responses. */

@@ -6,7 +6,7 @@ import type {
   ReasoningAbility,
 } from "../canonical/request/ability.ts";
 import { type ChatRow, strictestEffort } from "./chat_rules.ts";
-import { bareId, type ModelRow, rulesFor } from "./effort.ts";
+import { bareId, type ModelRow, rulesFor } from "./model_rows.ts";
 import { GEMINI_MODELS, GPT_OSS_MODELS, XAI_MODELS } from "./effort_models.ts";
 import { openAiModelRules } from "./openai_models.ts";
 
@@ -285,12 +285,29 @@ const SWITCH_MAKERS = [
   [/^minimax-/, MINIMAX_MODELS],
 ] as const;
 
+/** Returns the reasoning settings that OpenRouter accepts for a model. OpenRouter itself fits the effort to the model. */
+export function routerAbility(
+  target: Pick<Target, "service" | "model">,
+): ReasoningAbility {
+  const mandatory = mandatoryEfforts(target);
+  return {
+    byDefault: mandatory === undefined ? undefined : true,
+    modes: [
+      "adaptive",
+      "budget",
+      ...(mandatory === undefined ? ["off" as const] : []),
+    ],
+    efforts: ALL_EFFORTS,
+    least: mandatory?.[0],
+  };
+}
+
 /**
  * Returns the efforts, from low to high, of a model that always reasons at its maker. Returns `undefined` for other
  * models. If a request turns the reasoning of such a model off, a router answers: "Reasoning is mandatory for this
  * endpoint and cannot be disabled".
  */
-export function mandatoryEfforts(
+function mandatoryEfforts(
   target: Pick<Target, "service" | "model">,
 ): readonly EffortWord[] | undefined {
   const id = bareId(target.model);

@@ -2,9 +2,9 @@ import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
   type Ability,
   type AbilityRow,
+  createDialects,
   withRows,
 } from "../canonical/request/ability.ts";
-import { createDialects } from "../canonical/request/ability_row.ts";
 import {
   CLAUDE_EFFORTS,
   claudeRowFor,

@@ -2,18 +2,19 @@ import type { RequestContext, Target } from "../canonical/codec.ts";
 import {
   type Ability,
   type AbilityRow,
+  createDialects,
   withRows,
 } from "../canonical/request/ability.ts";
-import { createDialects } from "../canonical/request/ability_row.ts";
 import { strictestEffort } from "../dialects/chat_rules.ts";
-import { rulesFor } from "../dialects/effort.ts";
+import { rulesFor } from "../dialects/model_rows.ts";
 import {
+  openAiCacheRow,
   type OpenAiModelRules,
   openAiModelRules,
+  openAiRow,
   takesParallel,
   UNKNOWN_OPENAI_MODEL,
 } from "../dialects/openai_models.ts";
-import { openAiCacheRow, openAiRow } from "../dialects/reasoning_abilities.ts";
 import {
   COMPATIBLE_RESPONSES,
   COMPATIBLE_SPELLING,

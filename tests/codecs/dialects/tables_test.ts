@@ -10,7 +10,7 @@ import {
 import {
   type ModelRow,
   rulesFor,
-} from "../../../src/codecs/dialects/effort.ts";
+} from "../../../src/codecs/dialects/model_rows.ts";
 import {
   COHERE_MODELS,
   DOUBAO_MODELS,

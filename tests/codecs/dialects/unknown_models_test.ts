@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject } from "../../../src/base/json.ts";
 import { parseClaudeModel } from "../../../src/codecs/dialects/claude_models.ts";
-import { bareId, commonEfforts } from "../../../src/codecs/dialects/effort.ts";
+import {
+  bareId,
+  commonEfforts,
+} from "../../../src/codecs/dialects/model_rows.ts";
 import { received } from "../../support/dialects/upstream_request.ts";
 
 // Names without a row: aliases, newer versions, and the hosts' spellings of known models. They get the strictest rules

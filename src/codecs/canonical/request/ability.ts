@@ -1,3 +1,4 @@
+import { oncePer } from "@gateway/base/memo";
 import type { Protocol } from "@gateway/base/protocol";
 import type { SchemaSubset } from "../schema/schema_subset.ts";
 import type { EffortWord } from "./effort.ts";
@@ -59,6 +60,32 @@ export function withRows(
     turns: { ...before.turns, ...row.turns },
     settings: { ...before.settings, ...row.settings },
   }), ability);
+}
+
+/**
+ * Returns a function that returns the dialect of a target, and makes it only once for each target object. The target's
+ * own rows replace parts of the dialect's ability.
+ *
+ * @param make Returns the dialect without the target's rows.
+ * @param unspoken Returns the parts of an ability for which the protocol has no field, with the protocol's values. A
+ * row cannot change these parts.
+ */
+export function createDialects<
+  Key extends {
+    readonly ability?: readonly (AbilityRow | undefined)[] | undefined;
+  },
+  Dialect extends { readonly ability: Ability },
+>(
+  make: (target: Key) => Dialect,
+  unspoken: (ability: Ability) => AbilityRow = () => ({}),
+): (target: Key) => Dialect {
+  return oncePer((target) => {
+    const dialect = make(target);
+    const { ability: rows = [] } = target;
+    if (rows.every((row) => row === undefined)) return dialect;
+    const granted = withRows(dialect.ability, ...rows);
+    return { ...dialect, ability: withRows(granted, unspoken(granted)) };
+  });
 }
 
 /** A mode of reasoning. */

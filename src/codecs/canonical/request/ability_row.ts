@@ -1,13 +1,10 @@
 import { lookup } from "@gateway/base/collections";
-import { oncePer } from "@gateway/base/memo";
 import { isMapping } from "@gateway/base/problems";
-import type { Target } from "../codec.ts";
 import {
   type Ability,
   type AbilityRow,
   OPTIONAL_SETTINGS,
   type OptionalSetting,
-  withRows,
 } from "./ability.ts";
 import { EFFORT_WORDS } from "./effort.ts";
 
@@ -19,30 +16,6 @@ type Group =
   | "sampling"
   | "limits"
   | "settings";
-
-/**
- * Returns a function that returns the dialect of a target, and makes it only once for each target object. The target's
- * own rows replace parts of the dialect's ability.
- *
- * @param make Returns the dialect without the target's rows.
- * @param unspoken Returns the parts of an ability for which the protocol has no field, with the protocol's values. A
- * row cannot change these parts.
- */
-export function createDialects<
-  Key extends Pick<Target, "ability">,
-  Dialect extends { readonly ability: Ability },
->(
-  make: (target: Key) => Dialect,
-  unspoken: (ability: Ability) => AbilityRow = () => ({}),
-): (target: Key) => Dialect {
-  return oncePer((target) => {
-    const dialect = make(target);
-    const { ability: rows = [] } = target;
-    if (rows.every((row) => row === undefined)) return dialect;
-    const granted = withRows(dialect.ability, ...rows);
-    return { ...dialect, ability: withRows(granted, unspoken(granted)) };
-  });
-}
 
 /** A field of a row in the configuration. */
 type AbilityField =

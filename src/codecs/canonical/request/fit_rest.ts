@@ -95,21 +95,22 @@ function reportCacheMarks(
   { cacheMarks, limits }: Pick<Ability, "cacheMarks" | "limits">,
   losses: LossReport,
 ): void {
-  const isAutomatic = request.cache !== undefined;
-  const count = countCacheMarks(request) + (isAutomatic ? 1 : 0);
-  const ofTools = countCacheMarks({ ...request, turns: [] });
   const drop = (reason: string) => losses.reportDropped("cache", reason);
-  if (cacheMarks === "none") {
-    if (count > 0) drop("this model's provider has no cache marks");
-  } else if (cacheMarks === "content") {
-    if (ofTools > 0) {
+  if (cacheMarks === "content") {
+    if (countCacheMarks({ ...request, turns: [] }) > 0) {
       drop("this model's provider accepts cache marks only on content");
     }
-  } else if (count > limits.mostCacheMarks) {
-    drop(
-      `this model's provider accepts at most ${limits.mostCacheMarks} cache marks`,
-    );
+    return;
   }
+  const most = cacheMarks === "none" ? 0 : limits.mostCacheMarks;
+  const count = countCacheMarks(request) +
+    (request.cache === undefined ? 0 : 1);
+  if (count <= most) return;
+  drop(
+    most === 0
+      ? "this model's provider has no cache marks"
+      : `this model's provider accepts at most ${most} cache marks`,
+  );
 }
 
 function isCited(block: Block): boolean {
