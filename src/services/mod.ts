@@ -6,12 +6,7 @@ export {
   VARIABLES,
   variablesOf,
 } from "./preset.ts";
-export {
-  INPUT_KINDS,
-  type InputKind,
-  QUOTA_KINDS,
-  type QuotaKind,
-} from "./quota_kinds.ts";
+export { QUOTA_KINDS, type QuotaKind } from "./quota_kinds.ts";
 export {
   SERVICE_NAMES,
   type ServiceName,

@@ -1,5 +1,5 @@
 import type { ConnectionModel } from "../config/config.ts";
-import { INPUT_KINDS, type InputKind } from "@gateway/services";
+import { INPUT_KINDS, type InputKind } from "../config/input_kinds.ts";
 import type { JsonObject } from "@gateway/base/json";
 
 /** The known facts about a model. An absent fact is unknown. No fact is guessed from the model's name. */

@@ -1,6 +1,6 @@
 import type { Deployments } from "../config/assignment.ts";
 import type { Capabilities, ModelFacts } from "../catalog/model_facts.ts";
-import { INPUT_KINDS, type InputKind } from "@gateway/services";
+import { INPUT_KINDS, type InputKind } from "../config/input_kinds.ts";
 import type { JsonObject } from "@gateway/base/json";
 import {
   nativeProtocols,

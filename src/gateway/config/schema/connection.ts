@@ -10,11 +10,11 @@ import {
 import { mapValues } from "@gateway/base/std";
 import {
   AUTH_SCHEMES,
-  INPUT_KINDS,
   QUOTA_KINDS,
   SERVICE_NAMES,
   type Variable,
 } from "@gateway/services";
+import { INPUT_KINDS } from "../input_kinds.ts";
 import {
   concurrency,
   decimal,
