@@ -37,12 +37,13 @@ export function fitSettings(
   const { protocol, settings, sampling } = ability;
   const isFixed = sampling.free === "never" ||
     sampling.free === "without_reasoning" && isReasoning === true;
-  const lost = OPTIONAL_SETTINGS.filter((setting) =>
-    settings[setting]
+  const lost = OPTIONAL_SETTINGS.filter((setting) => {
+    if (valueOf(request, setting) === undefined) return false;
+    return settings[setting]
       ? isFixed && sampling.fixed.includes(setting) &&
         !isNeutral(request.sampling, setting, sampling)
-      : !isRawOf(request, setting, protocol)
-  );
+      : !isRawOf(request, setting, protocol);
+  });
   for (const setting of lost) {
     if (!isGiven(request, setting)) continue;
     losses.reportDropped(
@@ -55,15 +56,20 @@ export function fitSettings(
     request.sampling.topP !== undefined && !lost.includes("temperature") &&
     request.sampling.temperature !== undefined;
   if (isDouble) losses.reportDropped("topP", NOT_ACCEPTED);
+  const serviceTier = fitTier(request.serviceTier, ability, losses);
+  // An encoder would send `conversation` in place of a missing cache key.
+  const conversation = settings.cacheKey ? request.conversation : undefined;
   const names = isDouble ? [...lost, "topP"] : lost;
+  const isSame = names.length === 0 && serviceTier === request.serviceTier &&
+    conversation === request.conversation;
+  if (isSame) return request;
   const removed = Object.fromEntries(names.map((one) => [one, undefined]));
   return {
     ...request,
     ...removed,
     sampling: { ...request.sampling, ...removed },
-    serviceTier: fitTier(request.serviceTier, ability, losses),
-    // An encoder would send `conversation` in place of a missing cache key.
-    ...(lost.includes("cacheKey") ? { conversation: undefined } : {}),
+    serviceTier,
+    conversation,
   };
 }
 
@@ -119,25 +125,35 @@ function isRawOf(
     setting === "safetyIdentifier") && request[setting]?.protocol === protocol;
 }
 
-/** Returns true when dropping the setting would lose something that the request asks for. */
-function isGiven(
-  request: CanonicalRequest,
-  setting: OptionalSetting,
-): boolean {
+/** Returns the value of a setting; `undefined` when the request does not set it. */
+function valueOf(request: CanonicalRequest, setting: OptionalSetting): unknown {
   switch (setting) {
     case "temperature":
     case "topP":
     case "topK":
     case "seed":
-      return request.sampling[setting] !== undefined;
+    case "frequencyPenalty":
+    case "presencePenalty":
+      return request.sampling[setting];
+    default:
+      return request[setting];
+  }
+}
+
+/** Returns true when dropping a setting of the request would lose something that the request asks for. */
+function isGiven(
+  request: CanonicalRequest,
+  setting: OptionalSetting,
+): boolean {
+  switch (setting) {
     case "frequencyPenalty":
     case "presencePenalty":
       // A penalty of 0 is the default everywhere.
-      return (request.sampling[setting] ?? 0) !== 0;
+      return request.sampling[setting] !== 0;
     case "safetyIdentifier":
       // An identifier that equals `user` is sent as `user`.
       return isOwnIdentifier(request);
     default:
-      return request[setting] !== undefined;
+      return true;
   }
 }
